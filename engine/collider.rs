@@ -1,0 +1,87 @@
+//! Colliders: shapes, masks, and the data of a static collider.
+
+use bevy_ecs::component::Component;
+use bevy_math::Vec3;
+
+/// A shape on a joint; offsets and radii are in the joint's own units (metres where the joint is not scaled) and scale
+/// with it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Shape {
+    /// A ball.
+    Sphere {
+        /// Centre, joint space.
+        offset: Vec3,
+        /// ≥ 0.
+        radius: f32,
+    },
+    /// A capsule whose ends may differ: a leg, an arm.
+    Capsule {
+        /// First end, joint space.
+        offset_a: Vec3,
+        /// Second end, joint space.
+        offset_b: Vec3,
+        /// At the first end, ≥ 0.
+        radius_a: f32,
+        /// At the second end, ≥ 0.
+        radius_b: f32,
+    },
+    /// The bone itself with a thickness: from the joint to its parent (static), from the particle to the joint's origin
+    /// (dynamic).
+    Line {
+        /// How far the line stops short of its first end, ≥ 0.
+        inset_a: f32,
+        /// How far it stops short of its second end, ≥ 0.
+        inset_b: f32,
+        /// At the first end, ≥ 0.
+        radius_a: f32,
+        /// At the second end, ≥ 0.
+        radius_b: f32,
+        /// Multiplies both insets, dimensionless.
+        scale: f32,
+    },
+    /// A half-space that stands still in model space: everything with `normal · x < offset` is inside.
+    Plane {
+        /// Unit, model space.
+        normal: Vec3,
+        /// Along the normal, metres.
+        offset: f32,
+    },
+}
+
+/// Which colliders meet: two collide when they share a bit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mask(pub u32);
+
+impl Mask {
+    /// Meets everything that meets anything.
+    pub const ALL: Self = Self(u32::MAX);
+
+    /// Whether the two share a bit.
+    pub fn meets(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+}
+
+impl Default for Mask {
+    fn default() -> Self {
+        Self::ALL
+    }
+}
+
+/// A shape with its mask.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Collider {
+    /// What it is.
+    pub shape: Shape,
+    /// What it meets.
+    pub mask: Mask,
+}
+
+/// A collider that moves with the animated pose: a head, a thigh, the ground.
+#[derive(Component, Clone, Copy, Debug, PartialEq)]
+pub struct StaticCollider {
+    /// Index of the joint it is on; `None` for a plane that stands still.
+    pub joint: Option<usize>,
+    /// Shape and mask.
+    pub collider: Collider,
+}

@@ -1,0 +1,95 @@
+//! Rigs: what a character is. Joints parents-first, rest pose, swing joints, static colliders.
+
+use bevy_ecs::component::Component;
+
+use crate::collider::StaticCollider;
+use crate::pose::{JointTransform, LocalPose, ModelTransform};
+use crate::swing::SwingJoint;
+
+/// One joint of a rig.
+#[derive(Component, Clone, Debug, PartialEq)]
+pub struct Joint {
+    /// Its name in the file; may be empty, doubled, or any Unicode.
+    pub name: String,
+    /// Index of the node in the file: the identity of a joint whose name is missing or doubled.
+    pub source: usize,
+    /// Index of its parent in the rig, always lower than its own; `None` for a root.
+    pub parent: Option<usize>,
+    /// The rest transform, from the file's node (not from a skin's bind matrices).
+    pub rest: JointTransform,
+}
+
+/// A character: pure data, no entities. [`crate::plan::Plan::compile`] turns it into what the solver reads.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rig {
+    /// Parents before children.
+    pub joints: Vec<Joint>,
+    /// Metres per unit of the file, > 0; 1 unless the model was made in other units. Dimensions of bones are measured
+    /// after this scale; offsets and radii of colliders scale with it, as with any joint's scale.
+    pub metres_per_unit: f32,
+    /// The joint whose motion `[S1]` shares out; `None`: no correction.
+    pub root_correction: Option<usize>,
+    /// Swing joints; their order is part of the result. `[5.2]`
+    pub swing: Vec<SwingJoint>,
+    /// Static colliders; their order is part of the result. `[5.2]`
+    pub colliders: Vec<StaticCollider>,
+}
+
+impl Rig {
+    /// A rig with joints only.
+    pub fn new(joints: Vec<Joint>) -> Self {
+        debug_assert!(
+            joints
+                .iter()
+                .enumerate()
+                .all(|(i, joint)| joint.parent.is_none_or(|parent| parent < i)),
+            "joints come parents first"
+        );
+        Self {
+            joints,
+            metres_per_unit: 1.0,
+            root_correction: None,
+            swing: Vec::new(),
+            colliders: Vec::new(),
+        }
+    }
+
+    /// The rest transforms against the parents.
+    pub fn rest_pose(&self) -> LocalPose {
+        LocalPose(self.joints.iter().map(|joint| joint.rest).collect())
+    }
+
+    /// The rest transforms in model space, metres.
+    pub fn rest_model(&self) -> Vec<ModelTransform> {
+        let mut model: Vec<ModelTransform> = Vec::with_capacity(self.joints.len());
+        for joint in &self.joints {
+            let parent = joint
+                .parent
+                .map_or(ModelTransform::root(self.metres_per_unit), |parent| {
+                    model[parent]
+                });
+            model.push(parent.child(&joint.rest));
+        }
+        model
+    }
+
+    /// The children of `joint`, ascending.
+    pub fn children(&self, joint: usize) -> impl Iterator<Item = usize> + '_ {
+        (joint + 1..self.joints.len()).filter(move |&i| self.joints[i].parent == Some(joint))
+    }
+
+    /// Whether `joint` is `ancestor` or below it.
+    pub fn is_below(&self, joint: usize, ancestor: usize) -> bool {
+        core::iter::successors(Some(joint), |&i| self.joints[i].parent).any(|i| i == ancestor)
+    }
+
+    /// How a message names a joint: by its name and index, `"hair_03" (node 17)`.
+    pub fn describe(&self, joint: usize) -> String {
+        let Joint { name, source, .. } = &self.joints[joint];
+        if name.is_empty() {
+            format!("node {source}")
+        } else {
+            format!("\"{name}\" (node {source})")
+        }
+    }
+}
