@@ -118,7 +118,11 @@ mod tests {
 
     #[test]
     fn bone_01_a_child_on_its_parent_makes_the_joint_passive() {
-        let mut rig = Rig::new(vec![joint(None, 1.0), joint(Some(0), 0.0), joint(Some(1), -0.1)]);
+        let mut rig = Rig::new(vec![
+            joint(None, 1.0),
+            joint(Some(0), 0.0),
+            joint(Some(1), -0.1),
+        ]);
         rig.swing = vec![SwingJoint::new(0), SwingJoint::new(1), SwingJoint::new(2)];
         let tree = SwingTree::new(&rig);
         assert_eq!(tree.bone(&rig.swing[0]), Err(Passive::NoLength));
@@ -130,7 +134,11 @@ mod tests {
 
     #[test]
     fn bone_03_the_tip_may_be_a_grandchild() {
-        let mut rig = Rig::new(vec![joint(None, 0.0), joint(Some(0), -0.1), joint(Some(1), -0.1)]);
+        let mut rig = Rig::new(vec![
+            joint(None, 0.0),
+            joint(Some(0), -0.1),
+            joint(Some(1), -0.1),
+        ]);
         let half = core::f32::consts::FRAC_1_SQRT_2;
         rig.joints[1].rest.rotation = Quat::from_xyzw(half, 0.0, 0.0, half);
         let mut swing = SwingJoint::new(0);
@@ -143,7 +151,11 @@ mod tests {
 
     #[test]
     fn a_child_that_swings_is_the_tip_before_an_older_one_that_does_not() {
-        let mut rig = Rig::new(vec![joint(None, 0.0), joint(Some(0), 0.5), joint(Some(0), -0.1)]);
+        let mut rig = Rig::new(vec![
+            joint(None, 0.0),
+            joint(Some(0), 0.5),
+            joint(Some(0), -0.1),
+        ]);
         rig.swing = vec![SwingJoint::new(0), SwingJoint::new(2)];
         assert_eq!(SwingTree::new(&rig).first_child[0], Some(2));
     }

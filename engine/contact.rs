@@ -101,17 +101,18 @@ pub fn place_line<L: Lane>(
 
 /// A point of a collider: `bone + rotation · offset`. `[X1]`
 #[inline(always)]
-pub fn place_point<L: Lane>(
-    bone: Vec3x<L>,
-    rotation: Rotation<L>,
-    offset: Vec3x<L>,
-) -> Vec3x<L> {
+pub fn place_point<L: Lane>(bone: Vec3x<L>, rotation: Rotation<L>, offset: Vec3x<L>) -> Vec3x<L> {
     bone + rotation.rotate(offset)
 }
 
 /// Two balls: the dynamic one at `centre`, the static one at `other`. Touching counts. `[X4]`
 #[inline(always)]
-pub fn sphere_sphere<L: Lane>(centre: Vec3x<L>, radius: L, other: Vec3x<L>, other_radius: L) -> Hit<L> {
+pub fn sphere_sphere<L: Lane>(
+    centre: Vec3x<L>,
+    radius: L,
+    other: Vec3x<L>,
+    other_radius: L,
+) -> Hit<L> {
     let zero = L::splat(0.0);
     let offset = centre - other;
     let squared = offset.length_squared();
@@ -191,7 +192,11 @@ fn nearest_of_segments<L: Lane>(
     let t = (b * s + f) / e;
     let before = t.lt(zero);
     let beyond = unit.lt(t);
-    let s = L::select(before, clamp(-c / a), L::select(beyond, clamp((b - c) / a), s));
+    let s = L::select(
+        before,
+        clamp(-c / a),
+        L::select(beyond, clamp((b - c) / a), s),
+    );
     let t = clamp(t);
 
     let s = L::select(two_is_point, clamp(-c / a), s);
@@ -248,7 +253,10 @@ mod tests {
     fn coll_01_a_capsule_ends_where_it_is_drawn() {
         let misses = [v(0.0, 1.25, 0.0), v(0.19, -0.2, 0.0)];
         for point in misses {
-            assert!(!sphere_segment(point, 0.02, &tapered()).touches, "{point:?}");
+            assert!(
+                !sphere_segment(point, 0.02, &tapered()).touches,
+                "{point:?}"
+            );
         }
         let hits = [
             (v(0.1, 1.05, 0.0), v(0.107_331, 1.053_666, 0.0)),

@@ -34,7 +34,7 @@ pub mod particle {
     pub const HITS: usize = 23;
     /// Normal of the last hit.
     pub const HIT_NORMAL: usize = 24;
-    /// Position of the last hit.
+    /// Where the last hit left the particle, true model space.
     pub const HIT_POSITION: usize = 27;
     /// Number of components.
     pub const COMPONENTS: usize = 30;
@@ -221,7 +221,10 @@ pub struct Crowds(pub Vec<Crowd>);
 impl Crowds {
     /// The crowd of `plan`, made if there is none; returns its index.
     pub fn of_plan(&mut self, plan: &Arc<Plan>) -> usize {
-        let known = self.0.iter().position(|crowd| Arc::ptr_eq(&crowd.plan, plan));
+        let known = self
+            .0
+            .iter()
+            .position(|crowd| Arc::ptr_eq(&crowd.plan, plan));
         known.unwrap_or_else(|| {
             self.0.push(Crowd {
                 plan: Arc::clone(plan),

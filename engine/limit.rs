@@ -56,7 +56,11 @@ impl LimitPlan {
     pub fn new(limit: &Limit, reference: Option<(usize, [f32; 3])>, signs: [f32; 3]) -> Self {
         let flip = |axis: usize| {
             let (low, high) = (limit.low[axis], limit.high[axis]);
-            if signs[axis] < 0.0 { (-high, -low) } else { (low, high) }
+            if signs[axis] < 0.0 {
+                (-high, -low)
+            } else {
+                (low, high)
+            }
         };
         let ends = [flip(0), flip(1), flip(2)];
         let low = ends.map(|(low, _)| low.to_radians());
@@ -240,8 +244,16 @@ mod tests {
         let mut worst = 0.0_f32;
         for _ in 0..200_000 {
             let q = Rotation::new(next(), next(), next(), next()).normalized();
-            let low = [next() * 45.0 - 45.0, next() * 90.0 - 90.0, next() * 90.0 - 90.0];
-            let high = [next() * 45.0 + 45.0, next() * 90.0 + 90.0, next() * 90.0 + 90.0];
+            let low = [
+                next() * 45.0 - 45.0,
+                next() * 90.0 - 90.0,
+                next() * 90.0 - 90.0,
+            ];
+            let high = [
+                next() * 45.0 + 45.0,
+                next() * 90.0 + 90.0,
+                next() * 90.0 + 90.0,
+            ];
             let plan = limit(low, high);
             // The split of a rotation into angles is not stable near the pole, in either form.
             if 2.0 * (q.w * q.x - q.y * q.z).abs() > 0.999 {
@@ -274,7 +286,10 @@ mod tests {
             high: Vec3::new(0.0, 20.0, 0.0),
         };
         let plan = LimitPlan::new(&limit, None, angle_signs([-1.0, 1.0, 1.0]));
-        let (low, high) = (plan.low.map(f32::to_degrees), plan.high.map(f32::to_degrees));
+        let (low, high) = (
+            plan.low.map(f32::to_degrees),
+            plan.high.map(f32::to_degrees),
+        );
         assert!((Vec3::from(low) - Vec3::new(0.0, -20.0, 0.0)).length() < 1e-4);
         assert!((Vec3::from(high) - Vec3::new(0.0, 20.0, 40.0)).length() < 1e-4);
     }
@@ -291,8 +306,13 @@ mod tests {
     #[test]
     fn every_lane_is_limited_on_its_own() {
         let plan = limit([-10.0, -20.0, -30.0], [10.0, 20.0, 30.0]);
-        let q: [Rotation<f32>; 4] = [[0.0, 0.0, 0.0], [40.0, 0.0, 0.0], [0.0, 50.0, -60.0], [9.0, 19.0, 29.0]]
-            .map(|angles: [f32; 3]| rotation::from_euler_zxy(angles.map(f32::to_radians)));
+        let q: [Rotation<f32>; 4] = [
+            [0.0, 0.0, 0.0],
+            [40.0, 0.0, 0.0],
+            [0.0, 50.0, -60.0],
+            [9.0, 19.0, 29.0],
+        ]
+        .map(|angles: [f32; 3]| rotation::from_euler_zxy(angles.map(f32::to_radians)));
         let wide = Rotation::new(
             Wide(q.map(|q| q.x)),
             Wide(q.map(|q| q.y)),
@@ -305,7 +325,9 @@ mod tests {
         ] {
             for (lane, q) in q.iter().enumerate() {
                 let algebraic = plan.clamp_on_the_circle(*q).0;
-                assert!(rotation::angle_between(Rotation::splat(limited.lane(lane)), algebraic) < 1e-6);
+                assert!(
+                    rotation::angle_between(Rotation::splat(limited.lane(lane)), algebraic) < 1e-6
+                );
             }
         }
     }

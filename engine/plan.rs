@@ -216,7 +216,11 @@ impl Plan {
             spring: swing.spring,
             weight: swing.mass * 0.01,
             pendulum: if has_pendulum { swing.pendulum } else { 0.0 },
-            pendulum_range: if has_pendulum { swing.pendulum_range } else { 1.0 },
+            pendulum_range: if has_pendulum {
+                swing.pendulum_range
+            } else {
+                1.0
+            },
             global_force: f32::from(u8::from(swing.use_wind_global_force)),
             root_horizontal_weight: swing.root_horizontal_weight,
             root_vertical_weight: swing.root_vertical_weight,
@@ -296,7 +300,9 @@ impl Plan {
                 next = self.parents[joint];
             }
         }
-        self.needed = (0..self.parents.len()).filter(|&j| self.is_needed[j]).collect();
+        self.needed = (0..self.parents.len())
+            .filter(|&j| self.is_needed[j])
+            .collect();
     }
 }
 

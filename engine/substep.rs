@@ -134,7 +134,9 @@ impl ActorClock {
             prewarm: true,
         };
         let count = profile.prewarm as usize;
-        schedule.substeps.extend(core::iter::repeat_n(settle, count));
+        schedule
+            .substeps
+            .extend(core::iter::repeat_n(settle, count));
     }
 
     fn cut_fixed(
@@ -172,7 +174,11 @@ impl ActorClock {
         }
         schedule.shown = shown;
         let blend = (shown - (self.substeps as f64 - 1.0) * FIXED_STEP) / FIXED_STEP;
-        schedule.blend = if blend > RESULT_REACHED { 1.0 } else { blend as f32 };
+        schedule.blend = if blend > RESULT_REACHED {
+            1.0
+        } else {
+            blend as f32
+        };
     }
 
     fn cut_frame(
@@ -266,7 +272,13 @@ mod tests {
         let mut schedule = FrameSchedule::default();
         let profile = SwingProfile::default();
         let mut now = 0.0;
-        for (elapsed, expected) in [(0.0, 30), (1.0, 8), (1.0 / 60.0, 1), (1e6, 8), (1.0 / 60.0, 1)] {
+        for (elapsed, expected) in [
+            (0.0, 30),
+            (1.0, 8),
+            (1.0 / 60.0, 1),
+            (1e6, 8),
+            (1.0 / 60.0, 1),
+        ] {
             now += elapsed;
             clock.schedule(now, &profile, &mut schedule);
             assert_eq!(schedule.substeps.len(), expected, "after {elapsed} s");

@@ -245,6 +245,6 @@ pub struct SwingResult {
     pub rotation: Quat,
     /// Hits of its own collider in the last substep.
     pub hits: u32,
-    /// Normal and position of its last hit, model space; `None` before the first.
+    /// Its last hit: the normal, and where it left the particle, model space; `None` before the first.
     pub last_hit: Option<(Vec3, Vec3)>,
 }

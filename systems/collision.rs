@@ -41,19 +41,22 @@ pub fn place_statics<L: Lane>(plan: &Plan, group: &mut Group, pose: usize, fresh
             let before = &group.statics[placed.clone()];
             [Vec3x::load(before), Vec3x::load(&before[3 * L::LANES..])]
         };
-        let parent = collider.parent.map_or(bone, model);
-        let ends = place_static(&collider.shape, bone, parent, before);
+        let parent = collider.parent.map_or(bone.t, |parent| model(parent).t);
+        let ends = place_shape(&collider.shape, bone, parent, before);
         let to = &mut group.statics[placed];
         ends[0].store(to);
         ends[1].store(&mut to[3 * L::LANES..]);
     }
 }
 
+/// Both ends of `shape` on a joint at `bone` below one at `parent`; a ball's ends are both its centre. `[X1]`
+///
+/// `before` holds the ends so far: planes and lines too short to be placed stay there.
 #[inline(always)]
-fn place_static<L: Lane>(
+pub fn place_shape<L: Lane>(
     shape: &PlacedShape,
     bone: Rigid<L>,
-    parent: Rigid<L>,
+    parent: Vec3x<L>,
     before: [Vec3x<L>; 2],
 ) -> [Vec3x<L>; 2] {
     let point = |offset: &[f32; 3]| contact::place_point(bone.t, bone.r, Vec3x::splat(*offset));
@@ -64,7 +67,7 @@ fn place_static<L: Lane>(
         }
         PlacedShape::Capsule { offset, .. } => [point(&offset[0]), point(&offset[1])],
         PlacedShape::Line { inset, .. } => {
-            contact::place_line(bone.t, parent.t, inset.map(L::splat), before)
+            contact::place_line(bone.t, parent, inset.map(L::splat), before)
         }
         PlacedShape::Plane { .. } => before,
     }
@@ -142,7 +145,7 @@ fn collide_particle<L: Lane>(
             Vec3x::select(hit.touches, value, before).store(&mut own[component * L::LANES..]);
         };
         record(own, particle::HIT_NORMAL, hit.normal);
-        record(own, particle::HIT_POSITION, hit.position);
+        record(own, particle::HIT_POSITION, pushed);
     }
     let hit = L::splat(0.0).lt(count);
     if hit.any() {
@@ -172,7 +175,11 @@ pub fn push<L: Lane>(
             };
             let hit = hit_sphere(centre, L::splat(*radius), other, placed)?;
             let target = hit.target();
-            let moved = if centred { target } else { position + (target - centre) };
+            let moved = if centred {
+                target
+            } else {
+                position + (target - centre)
+            };
             (hit, moved)
         }
         DynamicPlan::Line { inset, radius } => {
@@ -199,13 +206,13 @@ fn keep_length_or_anchor<L: Lane>(particle: Vec3x<L>, anchor: Vec3x<L>, length: 
     let offset = particle - anchor;
     let squared = offset.length_squared();
     let on_anchor = squared.le(L::splat(ON_ANCHOR_SQUARED));
-    let kept = anchor + offset * (length / squared.sqrt());
+    let kept = anchor + offset * (L::splat(1.0) / squared.sqrt()) * length;
     Vec3x::select(on_anchor, anchor, kept)
 }
 
 /// A static capsule or line from its placed ends.
 #[inline(always)]
-fn placed_segment<L: Lane>(placed: &[f32], radius: &[f32; 2]) -> Segment<L> {
+pub fn placed_segment<L: Lane>(placed: &[f32], radius: &[f32; 2]) -> Segment<L> {
     Segment {
         a: Vec3x::load(placed),
         b: Vec3x::load(&placed[3 * L::LANES..]),
@@ -223,7 +230,7 @@ fn bounds_meet<L: Lane>(a: (Vec3x<L>, L), b: (Vec3x<L>, L)) -> bool {
 
 /// A dynamic ball against a static collider; `None` when no lane is near. `[X3]`
 #[inline(always)]
-fn hit_sphere<L: Lane>(
+pub fn hit_sphere<L: Lane>(
     centre: Vec3x<L>,
     radius: L,
     other: &StaticPlan,
@@ -249,7 +256,7 @@ fn hit_sphere<L: Lane>(
 
 /// A dynamic line against a static collider; `None` when no lane is near. `[X3]`
 #[inline(always)]
-fn hit_segment<L: Lane>(
+pub fn hit_segment<L: Lane>(
     line: &Segment<L>,
     other: &StaticPlan,
     placed: &[f32],

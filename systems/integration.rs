@@ -54,15 +54,23 @@ impl<L: Lane> Forces<L> {
     /// The root correction of a joint. `[S1]`
     #[inline(always)]
     fn correction(&self, swing: &SwingPlan) -> Vec3x<L> {
-        let one = L::splat(1.0);
-        let horizontal = one - self.root[0] * L::splat(swing.root_horizontal_weight);
-        let vertical = one - self.root[1] * L::splat(swing.root_vertical_weight);
-        Vec3x::new(
-            horizontal * self.hips.x,
-            vertical * self.hips.y,
-            horizontal * self.hips.z,
-        )
+        let weights = [swing.root_horizontal_weight, swing.root_vertical_weight];
+        root_correction(self.hips, self.root, weights.map(L::splat))
     }
+}
+
+/// rc: the part of `hips` that a joint does not feel. `[S1]`
+///
+/// ```text
+/// h = 1 − a·root_horizontal_weight     v = 1 − b·root_vertical_weight     rc = (h·hips.x, v·hips.y, h·hips.z)
+/// ```
+/// `actor` is (a, b), `joint` the joint's weights, all 0 to 1; `hips` in model space, metres.
+#[inline(always)]
+pub fn root_correction<L: Lane>(hips: Vec3x<L>, actor: [L; 2], joint: [L; 2]) -> Vec3x<L> {
+    let one = L::splat(1.0);
+    let horizontal = one - actor[0] * joint[0];
+    let vertical = one - actor[1] * joint[1];
+    Vec3x::new(horizontal * hips.x, vertical * hips.y, horizontal * hips.z)
 }
 
 /// Integrates the swing joints at `places` of the plan, which share a depth.
@@ -111,9 +119,9 @@ pub fn integrate_particles<L: Lane>(
 fn rest_transform<L: Lane>(plan: &Plan, swing: &SwingPlan, group: &Group, pose: usize) -> Rigid<L> {
     let joints = plan.rest.len();
     match swing.hold {
-        Hold::Animated => {
-            Rigid::load(&group.models[group.pose_offset(pose, swing.joint, joints)..][..RIGID * L::LANES])
-        }
+        Hold::Animated => Rigid::load(
+            &group.models[group.pose_offset(pose, swing.joint, joints)..][..RIGID * L::LANES],
+        ),
         Hold::Swing(above) => {
             let above = &group.particles[above * particle::COMPONENTS * L::LANES..]
                 [..particle::COMPONENTS * L::LANES];
@@ -188,7 +196,7 @@ pub fn keep_length<L: Lane>(
     let offset = particle - anchor;
     let squared = offset.length_squared();
     let on_anchor = squared.le(L::splat(ON_ANCHOR_SQUARED));
-    let kept = anchor + offset * (length / squared.sqrt());
+    let kept = anchor + offset * (L::splat(1.0) / squared.sqrt()) * length;
     if !on_anchor.any() {
         return kept;
     }

@@ -69,7 +69,9 @@ impl Plugin for FlouncePlugin {
     fn build(&self, app: &mut App) {
         let schedule = frame_schedule(app.world_mut());
         app.add_schedule(schedule);
-        app.add_systems(PostUpdate, |world: &mut World| world.run_schedule(FlounceFrame));
+        app.add_systems(PostUpdate, |world: &mut World| {
+            world.run_schedule(FlounceFrame)
+        });
     }
 }
 

@@ -71,12 +71,7 @@ impl Plans {
 
 /// Registers the systems.
 pub fn add(schedule: &mut Schedule) {
-    let systems = (
-        compile_rigs,
-        release_seats,
-        seat_actors,
-        cut_frames,
-    );
+    let systems = (compile_rigs, release_seats, seat_actors, cut_frames);
     schedule.add_systems(systems.chain().in_set(FrameSystems::Preparation));
 }
 
@@ -111,7 +106,9 @@ fn compile_rigs(
         let plan = Plan::compile(&rig);
         // A change that changes nothing must not move a bit: the old plan stays.
         if compiled.is_none_or(|compiled| *compiled.0 != plan) {
-            commands.entity(entity).insert(CompiledRig(plans.share(plan)));
+            commands
+                .entity(entity)
+                .insert(CompiledRig(plans.share(plan)));
         }
     }
 }
@@ -126,8 +123,14 @@ fn gather(
         .iter()
         .map(|&entity| joints.get(entity).ok().map(|(joint, _)| joint.clone()))
         .collect();
-    let swing = parts.swing.iter().filter_map(|&entity| joints.get(entity).ok()?.1);
-    let statics = parts.colliders.iter().filter_map(|&entity| colliders.get(entity).ok());
+    let swing = parts
+        .swing
+        .iter()
+        .filter_map(|&entity| joints.get(entity).ok()?.1);
+    let statics = parts
+        .colliders
+        .iter()
+        .filter_map(|&entity| colliders.get(entity).ok());
     Some(Rig {
         joints: found?,
         metres_per_unit: parts.metres_per_unit,
@@ -206,9 +209,13 @@ fn cut_frames(
         let slot = &mut crowds.0[seat.crowd].slots[seat.slot];
         actor_clock.schedule(clock.now, profile, &mut slot.schedule);
         if slot.schedule.dropped > 0.0 {
-            tracing::debug!(seconds = slot.schedule.dropped, "time dropped: too many substeps in one frame");
+            tracing::debug!(
+                seconds = slot.schedule.dropped,
+                "time dropped: too many substeps in one frame"
+            );
         }
-        slot.group.set_properties(0, &in_model_space(properties, placed));
+        slot.group
+            .set_properties(0, &in_model_space(properties, placed));
         slot.profile = *profile;
     }
 }

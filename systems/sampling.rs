@@ -32,7 +32,8 @@ fn sample_poses(
         };
         slot.invalid.clear();
         let joints = plan.rest.len();
-        slot.poses.resize(slot.schedule.poses.len() * joints, JointTransform::IDENTITY);
+        slot.poses
+            .resize(slot.schedule.poses.len() * joints, JointTransform::IDENTITY);
         match player {
             Some(player) => sample_clip(plan, slot, player),
             None => sample_input(plan, slot, &animated.0),
@@ -43,7 +44,12 @@ fn sample_poses(
 /// Samples the clip at the time of each pose and at the frame's own time.
 fn sample_clip(plan: &Plan, slot: &mut Slot, player: &ClipPlayer) {
     let joints = plan.rest.len();
-    for (point, pose) in slot.schedule.poses.iter().zip(slot.poses.chunks_exact_mut(joints)) {
+    for (point, pose) in slot
+        .schedule
+        .poses
+        .iter()
+        .zip(slot.poses.chunks_exact_mut(joints))
+    {
         for &joint in &plan.needed {
             pose[joint] = plan.rest[joint];
         }
@@ -70,12 +76,18 @@ fn sample_input(plan: &Plan, slot: &mut Slot, input: &[JointTransform]) {
     slot.shown.clear();
     // A host that is between two rigs has a pose of another length: rest is the one that fits.
     let fits = input.len() == joints;
-    slot.shown.extend_from_slice(if fits { input } else { &plan.rest });
+    slot.shown
+        .extend_from_slice(if fits { input } else { &plan.rest });
     replace_invalid(plan, &mut slot.shown, 0..joints, &mut slot.invalid);
     if slot.schedule.reset || slot.last_input.len() != joints {
         slot.last_input.clone_from(&slot.shown);
     }
-    for (point, pose) in slot.schedule.poses.iter().zip(slot.poses.chunks_exact_mut(joints)) {
+    for (point, pose) in slot
+        .schedule
+        .poses
+        .iter()
+        .zip(slot.poses.chunks_exact_mut(joints))
+    {
         for &joint in &plan.needed {
             let (from, to) = (&slot.last_input[joint], &slot.shown[joint]);
             pose[joint] = if point.input >= 1.0 {

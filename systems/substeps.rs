@@ -9,10 +9,10 @@
 use bevy_ecs::prelude::*;
 use rayon::prelude::*;
 
+use super::FrameSystems;
 use super::collision::{collide_particles, place_statics};
 use super::integration::{Forces, integrate_particles};
 use super::resolve::resolve_rotations;
-use super::FrameSystems;
 use crate::crowd::{Crowds, Group, Slot, particle, result};
 use crate::lane::{Lane, Vec3x};
 use crate::plan::Plan;

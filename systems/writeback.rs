@@ -94,7 +94,9 @@ fn write_model_pose(plan: &Plan, local: &LocalPose, model: &mut ModelPose) {
 fn write_readout(plan: &Plan, slot: &Slot, readout: &mut SwingReadout) {
     readout.0.clear();
     let places = plan.place_of_swing.iter();
-    readout.0.extend(places.map(|place| place.map(|place| read_swing(plan, slot, place))));
+    readout
+        .0
+        .extend(places.map(|place| place.map(|place| read_swing(plan, slot, place))));
 }
 
 fn read_swing(plan: &Plan, slot: &Slot, place: usize) -> SwingResult {

@@ -46,13 +46,27 @@ fn report(ran: &[Case], missing: usize) {
     let failed: Vec<&Case> = ran.iter().filter(|case| case.outcome.is_err()).collect();
     for case in ran {
         match &case.outcome {
-            Ok(share) => println!("passed: {} at {:.0} % of its tolerance", case.name, share * 100.0),
+            Ok(share) => println!(
+                "passed: {} at {:.0} % of its tolerance",
+                case.name,
+                share * 100.0
+            ),
             Err(why) => println!("FAILED: {}: {why}", case.name),
         }
     }
-    println!("{} passed, {} failed, {missing} not covered", ran.len() - failed.len(), failed.len());
-    let lines = failed.iter().map(|case| format!("{}: {}", case.name, case.outcome.as_ref().unwrap_err()));
-    assert!(failed.is_empty(), "\n{}", lines.collect::<Vec<_>>().join("\n"));
+    println!(
+        "{} passed, {} failed, {missing} not covered",
+        ran.len() - failed.len(),
+        failed.len()
+    );
+    let lines = failed
+        .iter()
+        .map(|case| format!("{}: {}", case.name, case.outcome.as_ref().unwrap_err()));
+    assert!(
+        failed.is_empty(),
+        "\n{}",
+        lines.collect::<Vec<_>>().join("\n")
+    );
 }
 
 enum Outcome {
@@ -70,7 +84,11 @@ fn simulate(case: &Value) -> Outcome {
     if frames.iter().any(|frame| frame.get("moved").is_some()) {
         missing.push("actor motion");
     }
-    if frames.iter().chain([&case["reset"]]).any(|frame| frame.get("bake").is_some()) {
+    if frames
+        .iter()
+        .chain([&case["reset"]])
+        .any(|frame| frame.get("bake").is_some())
+    {
         missing.push("bake weights");
     }
     if !missing.is_empty() {
@@ -81,7 +99,12 @@ fn simulate(case: &Value) -> Outcome {
     let mut host = Headless::new();
     let rig_entity = host.spawn_rig(&rig);
     let rest: Vec<JointTransform> = rig.joints.iter().map(|joint| joint.rest).collect();
-    let parts = (profile, properties, SwingReadout::default(), AnimatedPose(rest));
+    let parts = (
+        profile,
+        properties,
+        SwingReadout::default(),
+        AnimatedPose(rest),
+    );
     let actor = host.spawn_actor(rig_entity, parts);
     if case["clip"].is_object() {
         let player = ClipPlayer::new(golden::clip(&case["clip"]), Repeat::Once);
@@ -92,7 +115,8 @@ fn simulate(case: &Value) -> Outcome {
     let mut worst = 0.0_f32;
     let mut expected = list(&case["expected"]["frames"]).iter();
     let mut next = expected.next();
-    let steps = std::iter::once((None, &case["reset"])).chain(frames.iter().enumerate().map(|(i, f)| (Some(i), f)));
+    let steps = std::iter::once((None, &case["reset"]))
+        .chain(frames.iter().enumerate().map(|(i, f)| (Some(i), f)));
     for (frame, input) in steps {
         let mut pose = host.world.get_mut::<AnimatedPose>(actor).unwrap();
         for (joint, local) in animated.iter().zip(list(&input["local"])) {
@@ -142,7 +166,9 @@ fn compare(
         let expected = quat(&entry["r"][i]);
         let rotation = found.map_or(local.0[swing.joint].rotation, |found| found.rotation);
         let turned = difference(rotation, expected);
-        let moved = found.map_or(0.0, |SwingResult { particle, .. }| (particle - vec3(x)).abs().max_element());
+        let moved = found.map_or(0.0, |SwingResult { particle, .. }| {
+            (particle - vec3(x)).abs().max_element()
+        });
         let off = turned.max(moved);
         if !(off <= tolerance) {
             return Err(format!(
@@ -152,7 +178,10 @@ fn compare(
         worst = worst.max(off / tolerance);
         if let (true, Some(count), Some(found)) = (hits, entry["hits"][i].as_u64(), found) {
             if u64::from(found.hits) != count {
-                return Err(format!("swing joint {i}: {} hits, expected {count}", found.hits));
+                return Err(format!(
+                    "swing joint {i}: {} hits, expected {count}",
+                    found.hits
+                ));
             }
         }
     }

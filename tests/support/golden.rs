@@ -89,7 +89,9 @@ pub fn collider(v: &Value) -> Collider {
         },
         other => panic!("unknown shape {other}"),
     };
-    let mask = v.get("mask").map_or(Mask::ALL, |mask| Mask(mask.as_u64().unwrap() as u32));
+    let mask = v
+        .get("mask")
+        .map_or(Mask::ALL, |mask| Mask(mask.as_u64().unwrap() as u32));
     Collider { shape, mask }
 }
 
@@ -108,12 +110,18 @@ fn swing_joint(v: &Value) -> SwingJoint {
         low: vec3(&limit["lo"]),
         high: vec3(&limit["hi"]),
     });
-    let reference_limit = v["reference_limit"].as_object().map(|reference| ReferenceLimit {
-        joint: index(&reference["joint"]).unwrap(),
-        weight: number(&reference["weight"]),
-    });
+    let reference_limit = v["reference_limit"]
+        .as_object()
+        .map(|reference| ReferenceLimit {
+            joint: index(&reference["joint"]).unwrap(),
+            weight: number(&reference["weight"]),
+        });
     SwingJoint {
-        motion: if v["motion"] == "slide" { Motion::Slide } else { Motion::Swing },
+        motion: if v["motion"] == "slide" {
+            Motion::Slide
+        } else {
+            Motion::Swing
+        },
         active: flag("active"),
         tip,
         damping: get("damping"),
@@ -137,12 +145,15 @@ fn swing_joint(v: &Value) -> SwingJoint {
 
 /// The rig of a simulation case, and what of it the engine cannot do yet.
 pub fn rig(v: &Value) -> (Rig, Missing) {
-    let joints = list(&v["joints"]).iter().enumerate().map(|(source, joint)| Joint {
-        name: joint["name"].as_str().unwrap().to_owned(),
-        source,
-        parent: index(&joint["parent"]),
-        rest: JointTransform::rigid(vec3(&joint["t"]), quat(&joint["r"])),
-    });
+    let joints = list(&v["joints"])
+        .iter()
+        .enumerate()
+        .map(|(source, joint)| Joint {
+            name: joint["name"].as_str().unwrap().to_owned(),
+            source,
+            parent: index(&joint["parent"]),
+            rest: JointTransform::rigid(vec3(&joint["t"]), quat(&joint["r"])),
+        });
     let mut rig = Rig::new(joints.collect());
     rig.root_correction = index(&v["root_correction_joint"]);
     rig.swing = list(&v["swing"]).iter().map(swing_joint).collect();
@@ -217,14 +228,20 @@ pub fn actor(v: &Value) -> (ActorProperties, Missing) {
         global_force: vec3(&v["global_force"]),
         gravity: vec3(&v["gravity"]),
     };
-    let missing = if v["wind"].is_null() { Missing::new() } else { vec!["wind"] };
+    let missing = if v["wind"].is_null() {
+        Missing::new()
+    } else {
+        vec!["wind"]
+    };
     (properties, missing)
 }
 
 /// A clip of the golden format, for `joints`.
 pub fn clip(v: &Value) -> Arc<Clip> {
     let tracks: Vec<Track> = list(&v["tracks"]).iter().enumerate().map(track).collect();
-    let ends = tracks.iter().filter_map(|track| track.times.last().copied());
+    let ends = tracks
+        .iter()
+        .filter_map(|track| track.times.last().copied());
     Arc::new(Clip {
         name: "golden".to_owned(),
         source: 0,
@@ -237,7 +254,11 @@ fn track((source, v): (usize, &Value)) -> Track {
     let interpolation = interpolation(&v["interpolation"]);
     let per_key = usize::from(interpolation == Interpolation::CubicSpline) * 2 + 1;
     let flat = |key: &Value| -> Vec<Value> {
-        if per_key == 3 { list(key).to_vec() } else { vec![key.clone()] }
+        if per_key == 3 {
+            list(key).to_vec()
+        } else {
+            vec![key.clone()]
+        }
     };
     let stored: Vec<Value> = list(&v["values"]).iter().flat_map(flat).collect();
     let values = match v["path"].as_str().unwrap() {
