@@ -113,7 +113,7 @@ pub struct Body<'a, L> {
     pub collider: &'a DynamicPlan,
     /// Origin of the joint, true model space.
     pub origin: Vec3x<L>,
-    /// R_cur of `[S3]`.
+    /// `R_cur` of `[S3]`.
     pub rotation: Rotation<L>,
     /// Bone length, metres.
     pub length: L,

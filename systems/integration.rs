@@ -146,7 +146,7 @@ fn rest_transform<L: Lane>(plan: &Plan, swing: &SwingPlan, group: &Group, pose: 
 /// c = |x·x_prev| / (|x||x_prev|)     p = max(0, c − (1 − range)) / range · pendulum
 /// s = direction · (stiffness − p) · 0.01
 /// ```
-/// `direction` is R_cur·axis, unit; both positions are taken from the origin of the shifted space.
+/// `direction` is `R_cur·axis`, unit; both positions are taken from the origin of the shifted space.
 #[inline(always)]
 fn spring_force<L: Lane>(
     swing: &SwingPlan,

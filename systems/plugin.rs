@@ -70,7 +70,7 @@ impl Plugin for FlouncePlugin {
         let schedule = frame_schedule(app.world_mut());
         app.add_schedule(schedule);
         app.add_systems(PostUpdate, |world: &mut World| {
-            world.run_schedule(FlounceFrame)
+            world.run_schedule(FlounceFrame);
         });
     }
 }
