@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 pub mod container;
+pub mod patch;
+pub mod reduce;
 
 /// Why a file could not be read or written.
 #[derive(Debug, Error)]
