@@ -10,6 +10,8 @@ use thiserror::Error;
 pub mod container;
 pub mod import;
 mod json;
+pub mod patch;
+pub mod reduce;
 
 /// Why a file could not be read or written.
 #[derive(Debug, Error)]
