@@ -7,7 +7,12 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
+pub mod check;
+#[cfg(feature = "assets")]
 pub mod container;
+pub mod rig_file;
+pub mod scene;
+mod text;
 
 /// Why a file could not be read or written.
 #[derive(Debug, Error)]

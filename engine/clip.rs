@@ -163,8 +163,7 @@ impl Track {
                         linear([at(key, i)], [at(key + 1, i)], since / length)[0]
                     }
                     Interpolation::CubicSpline => {
-                        let keys: [[f32; 1]; 6] =
-                            core::array::from_fn(|k| [at(3 * key + k, i)]);
+                        let keys: [[f32; 1]; 6] = core::array::from_fn(|k| [at(3 * key + k, i)]);
                         hermite(&keys, 0, since, length)[0]
                     }
                 },
@@ -328,8 +327,19 @@ mod tests {
 
     #[test]
     fn b5_keys_follow_the_sign_of_the_key_before() {
-        let mut keys = [[0.0, 0.0, 0.0, 1.0], [0.0, 0.0, -0.1, -0.99], [0.0, 0.0, 0.2, 0.98]];
+        let mut keys = [
+            [0.0, 0.0, 0.0, 1.0],
+            [0.0, 0.0, -0.1, -0.99],
+            [0.0, 0.0, 0.2, 0.98],
+        ];
         align_hemispheres(&mut keys, 1, 0);
-        assert_eq!(keys, [[0.0, 0.0, 0.0, 1.0], [0.0, 0.0, 0.1, 0.99], [0.0, 0.0, 0.2, 0.98]]);
+        assert_eq!(
+            keys,
+            [
+                [0.0, 0.0, 0.0, 1.0],
+                [0.0, 0.0, 0.1, 0.99],
+                [0.0, 0.0, 0.2, 0.98]
+            ]
+        );
     }
 }

@@ -75,7 +75,9 @@ pub trait Lane:
 }
 
 /// A yes or no per lane.
-pub trait LaneMask: Copy + BitAnd<Output = Self> + BitOr<Output = Self> + Not<Output = Self> {
+pub trait LaneMask:
+    Copy + BitAnd<Output = Self> + BitOr<Output = Self> + Not<Output = Self>
+{
     /// The same answer in every lane.
     fn splat(value: bool) -> Self;
     /// Whether any lane says yes. Kernels branch on this: work that no lane needs is skipped.
@@ -441,7 +443,10 @@ mod tests {
                 ((wa / wb - wb).0[i], a[i] / b[i] - b[i]),
                 (Lane::max(wa, wb).0[i], Lane::max(a[i], b[i])),
                 (wa.copysign(wb).0[i], a[i].copysign(b[i])),
-                (Wide::select(wa.lt(wb), wa, wb).0[i], f32::select(a[i] < b[i], a[i], b[i])),
+                (
+                    Wide::select(wa.lt(wb), wa, wb).0[i],
+                    f32::select(a[i] < b[i], a[i], b[i]),
+                ),
             ];
             for (wide, scalar) in pairs {
                 assert_eq!(wide.to_bits(), scalar.to_bits(), "lane {i}");

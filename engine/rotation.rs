@@ -272,12 +272,7 @@ pub fn unit(q: Rotation<f32>, argument: &'static str) -> Result<Rotation<f32>, B
     if largest == 0.0 {
         return Err(BlendError::Zero(argument));
     }
-    let near_one = Rotation::new(
-        q.x / largest,
-        q.y / largest,
-        q.z / largest,
-        q.w / largest,
-    );
+    let near_one = Rotation::new(q.x / largest, q.y / largest, q.z / largest, q.w / largest);
     Ok(near_one.normalized())
 }
 
@@ -287,11 +282,7 @@ pub fn unit(q: Rotation<f32>, argument: &'static str) -> Result<Rotation<f32>, B
 ///
 /// # Errors
 /// [`BlendError`] naming the argument: a zero or non-finite rotation, a weight outside [0, 1].
-pub fn nlerp(
-    from: Rotation<f32>,
-    to: Rotation<f32>,
-    t: f32,
-) -> Result<Rotation<f32>, BlendError> {
+pub fn nlerp(from: Rotation<f32>, to: Rotation<f32>, t: f32) -> Result<Rotation<f32>, BlendError> {
     let (a, b) = (unit(from, "from")?, unit(to, "to")?);
     if !(0.0..=1.0).contains(&t) {
         return Err(BlendError::Weight(t));
