@@ -276,7 +276,7 @@ fn bake_clip(rig: &Rig, clip: &Clip, recording: Recording, tolerance_deg: f32) -
     let tracks = tracks.map(|(mut rotations, joint)| {
         clip::align_hemispheres(&mut rotations, 1, 0);
         let keys = (tolerance_deg > 0.0)
-            .then(|| reduce::rotations(&times, &rotations, tolerance_deg));
+            .then(|| reduce::rotation_keys(&times, &rotations, tolerance_deg));
         BakedTrack {
             node: rig.joints[joint].source,
             values: BakedValues::Rotation(rotations),
