@@ -1,6 +1,21 @@
 //! The glTF container: a `.glb` or a `.gltf` with its buffers, read whole and checked for size.
+//!
+//! Only buffers are read; images and other files that the JSON names are never opened. Which files a URI may name is
+//! in [`uri`]. Nothing is allocated that a few sizes of the files involved do not cover.
+//!
+//! *glTF 2.0 §4* (GLB), *§3.6.1* (buffers). GLB chunks after BIN are skipped, as the format asks of readers.
 
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use super::Error;
+use super::json::{self, Fault, Object, Size, Text, present, quote};
+
+mod uri;
 
 /// A glTF file as bytes: what reading starts from and baking patches.
 #[derive(Clone, Debug)]
@@ -11,8 +26,9 @@ pub struct Container {
     pub form: Form,
     /// The JSON text: the GLB's JSON chunk without its padding, or the whole `.gltf` (without a byte order mark).
     pub json: String,
-    /// The bytes of each entry of `/buffers`, in file order, at least `byteLength` long; `None` for a buffer that
-    /// cannot be had but is not needed (an `EXT_meshopt_compression` fallback).
+    /// The bytes of each entry of `/buffers`, in file order, at least `byteLength` long; `None` for a buffer that has
+    /// no bytes of its own (the placeholder that `EXT_meshopt_compression` decodes into). Reading refuses the file
+    /// only if motion is stored there.
     pub buffers: Vec<Option<Vec<u8>>>,
 }
 
@@ -23,4 +39,301 @@ pub enum Form {
     Glb,
     /// JSON with external or embedded buffers.
     Gltf,
+}
+
+/// How often buffers may name one external file. Each use is its own copy in memory; real files name theirs once.
+const MAX_FILE_USES: usize = 4;
+
+/// First bytes of a GLB.
+const MAGIC: &[u8; 4] = b"glTF";
+/// Chunk type of the JSON text.
+const JSON_CHUNK: &[u8; 4] = b"JSON";
+/// Chunk type of buffer 0.
+const BIN_CHUNK: &[u8; 4] = b"BIN\0";
+
+#[derive(Deserialize)]
+struct Head<'a> {
+    #[serde(borrow)]
+    asset: Object<Asset<'a>>,
+    #[serde(borrow, default)]
+    buffers: Vec<Object<Buffer<'a>>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Asset<'a> {
+    #[serde(borrow)]
+    version: Text<'a>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    min_version: Option<Text<'a>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Buffer<'a> {
+    byte_length: Size,
+    #[serde(borrow, default, deserialize_with = "present")]
+    uri: Option<Text<'a>>,
+}
+
+/// What can be said about the version of a file that is not glTF 2.
+#[derive(Deserialize)]
+struct VersionOnly<'a> {
+    #[serde(borrow)]
+    asset: Object<Asset<'a>>,
+}
+
+/// Reads a `.glb` or `.gltf` with all its buffers.
+///
+/// # Errors
+/// [`Error::Io`] when the file cannot be read; otherwise as [`from_bytes`].
+pub fn read(file: &Path) -> Result<Container, Error> {
+    let io = |error| Error::io(file, "read", error);
+    if !fs::metadata(file).map_err(io)?.is_file() {
+        return Err(Error::gltf(
+            file,
+            "file",
+            "a directory or a device",
+            "a regular file",
+        ));
+    }
+    from_bytes(file, fs::read(file).map_err(io)?)
+}
+
+/// Reads a glTF file from memory; external buffers are looked up beside `file`, which itself is not opened.
+///
+/// # Errors
+/// [`Error::Gltf`] with a JSON pointer or a part of the container:
+/// - a GLB whose header or chunks do not fit the bytes, or of another version than 2;
+/// - text that is not UTF-8 or not JSON, deeper than 127 levels, or with a member of the wrong type;
+/// - `asset.version` missing or not 2.x, `asset.minVersion` above 2.0;
+/// - a buffer whose bytes are missing, shorter than its `byteLength`, or named by a URI that is not allowed.
+pub fn from_bytes(file: &Path, bytes: Vec<u8>) -> Result<Container, Error> {
+    open(file, bytes).map_err(|fault| fault.in_file(file))
+}
+
+fn open(file: &Path, bytes: Vec<u8>) -> Result<Container, Fault> {
+    if bytes.is_empty() {
+        return Err(Fault::new("file", "no bytes", "a glTF file"));
+    }
+    let (form, json, bin) = if bytes.starts_with(MAGIC) {
+        let (json, bin) = split_glb(&bytes)?;
+        (
+            Form::Glb,
+            without_padding(json).to_vec(),
+            bin.map(<[u8]>::to_vec),
+        )
+    } else {
+        let json = bytes.strip_prefix(b"\xEF\xBB\xBF").map(<[u8]>::to_vec);
+        (Form::Gltf, json.unwrap_or(bytes), None)
+    };
+    let json = String::from_utf8(json).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        Fault::new(
+            "JSON text",
+            format!("bytes that are not UTF-8 at {at}"),
+            "UTF-8",
+        )
+    })?;
+    let head = parse_head(&json)?;
+    let directory = match file.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let buffers = read_buffers(directory, form, &head.buffers, bin)?;
+    Ok(Container {
+        file: file.to_path_buf(),
+        form,
+        json,
+        buffers,
+    })
+}
+
+/// Four bytes as a little-endian number, with the name of the place if they are not there.
+fn word(bytes: &[u8], at: usize, place: &str) -> Result<u32, Fault> {
+    let word = bytes.get(at..).and_then(|rest| rest.first_chunk::<4>());
+    let word = word.ok_or_else(|| {
+        let found = format!("the end of the file at byte {}", bytes.len());
+        Fault::new(place, found, "4 more bytes")
+    })?;
+    Ok(u32::from_le_bytes(*word))
+}
+
+/// The JSON chunk and the BIN chunk. *glTF 2.0 §4.4*
+fn split_glb(bytes: &[u8]) -> Result<(&[u8], Option<&[u8]>), Fault> {
+    let version = word(bytes, 4, "GLB header, version")?;
+    if version != 2 {
+        let found = version.to_string();
+        return Err(Fault::new("GLB header, version", found, "2 (glTF 2.0)"));
+    }
+    let length = word(bytes, 8, "GLB header, length")?;
+    if length as usize != bytes.len() {
+        let expected = format!("{}, the size of the file", bytes.len());
+        return Err(Fault::new(
+            "GLB header, length",
+            length.to_string(),
+            expected,
+        ));
+    }
+    let (mut json, mut bin) = (None, None);
+    let mut at = 12;
+    for index in 0.. {
+        if at == bytes.len() {
+            break;
+        }
+        let (kind, data) = chunk(bytes, at, index)?;
+        match (index, kind) {
+            (0, JSON_CHUNK) => json = Some(data),
+            (0, _) | (_, JSON_CHUNK) => {
+                let place = format!("GLB chunk {index}, type");
+                let found = quote(&String::from_utf8_lossy(kind));
+                return Err(Fault::new(
+                    place,
+                    found,
+                    "JSON in the first chunk and only there",
+                ));
+            }
+            (1, BIN_CHUNK) => bin = Some(data),
+            (_, BIN_CHUNK) => {
+                let place = format!("GLB chunk {index}, type");
+                return Err(Fault::new(place, "BIN", "BIN in the second chunk only"));
+            }
+            _ => {}
+        }
+        at += 8 + data.len();
+    }
+    let json = json.ok_or_else(|| Fault::new("GLB", "no chunks", "a JSON chunk"))?;
+    Ok((json, bin))
+}
+
+/// The JSON chunk without the spaces that fill it up; some exporters fill with zeros. *glTF 2.0 §4.4.3.2*
+fn without_padding(json: &[u8]) -> &[u8] {
+    let padding = json
+        .iter()
+        .rev()
+        .take_while(|byte| matches!(byte, b' ' | 0));
+    &json[..json.len() - padding.count()]
+}
+
+/// Type and data of the chunk that starts at `at`.
+fn chunk(bytes: &[u8], at: usize, index: usize) -> Result<(&[u8; 4], &[u8]), Fault> {
+    let length = word(bytes, at, &format!("GLB chunk {index}, length"))? as usize;
+    let place = format!("GLB chunk {index}, type");
+    word(bytes, at + 4, &place)?;
+    let (kind, rest) = bytes[at + 4..]
+        .split_first_chunk::<4>()
+        .ok_or_else(|| Fault::new(place, "the end of the file", "4 more bytes"))?;
+    let data = rest.get(..length).ok_or_else(|| {
+        let place = format!("GLB chunk {index}, length");
+        Fault::new(place, length.to_string(), format!("at most {}", rest.len()))
+    })?;
+    Ok((kind, data))
+}
+
+/// The parts of the JSON that say which buffers there are, after a look at the version.
+fn parse_head(json: &str) -> Result<Head<'_>, Fault> {
+    let head = json::parse::<Head>(json);
+    // A file of another version usually breaks the rules of this one: its version is the better answer.
+    let asset = match &head {
+        Ok(head) => Some(&head.asset),
+        Err(_) => None,
+    };
+    match asset {
+        Some(asset) => check_version(asset)?,
+        None => {
+            if let Ok(only) = json::parse::<VersionOnly>(json) {
+                check_version(&only.asset)?;
+            }
+        }
+    }
+    head
+}
+
+fn check_version(asset: &Asset) -> Result<(), Fault> {
+    let major = |version: &str| version.split_once('.').map(|(major, _)| major == "2");
+    if major(&asset.version) != Some(true) {
+        let found = quote(&asset.version);
+        return Err(Fault::new(
+            "/asset/version",
+            found,
+            "\"2.0\", or another 2.x",
+        ));
+    }
+    match asset.min_version.as_deref() {
+        None | Some("2.0") => Ok(()),
+        Some(newer) => Err(Fault::new("/asset/minVersion", quote(newer), "\"2.0\"")),
+    }
+}
+
+fn read_buffers(
+    directory: &Path,
+    form: Form,
+    buffers: &[Object<Buffer>],
+    mut bin: Option<Vec<u8>>,
+) -> Result<Vec<Option<Vec<u8>>>, Fault> {
+    let mut uses = BTreeMap::new();
+    let mut read = Vec::with_capacity(buffers.len());
+    for (index, buffer) in buffers.iter().enumerate() {
+        let place = |member: &str| format!("/buffers/{index}/{member}");
+        let bytes = match &buffer.uri {
+            Some(uri) => Some(read_uri(
+                directory,
+                uri,
+                buffer.byte_length,
+                &place,
+                &mut uses,
+            )?),
+            None if form == Form::Glb && index == 0 => bin.take(),
+            None => None,
+        };
+        let length = bytes.as_ref().map_or(u64::MAX, |bytes| bytes.len() as u64);
+        if length < buffer.byte_length.0 {
+            let found = buffer.byte_length.0.to_string();
+            return Err(Fault::new(
+                place("byteLength"),
+                found,
+                format!("at most {length}, the bytes there are"),
+            ));
+        }
+        read.push(bytes);
+    }
+    Ok(read)
+}
+
+/// The first `length` bytes of what `uri` names.
+fn read_uri(
+    directory: &Path,
+    uri: &str,
+    length: Size,
+    place: &dyn Fn(&str) -> String,
+    uses: &mut BTreeMap<PathBuf, usize>,
+) -> Result<Vec<u8>, Fault> {
+    let refuse = |(found, expected)| Fault::new(place("uri"), found, expected);
+    if let Some(bytes) = uri::data(uri) {
+        return bytes.map_err(refuse);
+    }
+    let path = uri::file(directory, uri).map_err(refuse)?;
+    let times = uses.entry(path.clone()).or_insert(0);
+    *times += 1;
+    if *times > MAX_FILE_USES {
+        let expected = format!("each file in at most {MAX_FILE_USES} buffers");
+        return Err(Fault::new(place("uri"), quote(uri), expected));
+    }
+    let io = |error: std::io::Error| {
+        let found = format!("{} ({error})", quote(uri));
+        Fault::new(place("uri"), found, "a readable file")
+    };
+    let file = File::open(&path).map_err(io)?;
+    let there = file.metadata().map_err(io)?.len();
+    if there < length.0 {
+        let expected = format!("at most {there}, the size of {}", quote(uri));
+        return Err(Fault::new(
+            place("byteLength"),
+            length.0.to_string(),
+            expected,
+        ));
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(length.0).unwrap_or(0));
+    file.take(length.0).read_to_end(&mut bytes).map_err(io)?;
+    Ok(bytes)
 }

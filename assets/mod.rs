@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 pub mod container;
+pub mod import;
+mod json;
 pub mod patch;
 pub mod reduce;
 

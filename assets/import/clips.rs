@@ -1,0 +1,450 @@
+//! Animations become clips: checked keys, one track per channel. *glTF 2.0 §3.11* `[K1]` `[B5]`
+//!
+//! What the format forbids and playing depends on is an error (times, counts, types, doubled targets); what merely
+//! cannot be shown is left out with a warning (paths of extensions, weights of a mesh without targets); channels
+//! without a node belong to extensions and are left out silently. A channel that is left out stays in the file.
+
+use std::sync::Arc;
+
+use gltf::accessor::Dimensions;
+
+use super::accessor::{Reader, Stored};
+use super::document::{Channel, Document, Sampler};
+use super::nodes::{Joints, check_rotation};
+use super::{Mesh, Warnings};
+use crate::assets::json::{Fault, entry, named, quote};
+use crate::clip::{Clip, Interpolation, Track, TrackValues, align_hemispheres};
+
+/// A property of a node that a channel can move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Path {
+    Translation,
+    Rotation,
+    Scale,
+    Weights,
+}
+
+impl Path {
+    const COUNT: usize = 4;
+
+    fn parse(name: &str) -> Option<Self> {
+        match name {
+            "translation" => Some(Self::Translation),
+            "rotation" => Some(Self::Rotation),
+            "scale" => Some(Self::Scale),
+            "weights" => Some(Self::Weights),
+            _ => None,
+        }
+    }
+}
+
+/// Reads the animations of one file.
+struct Clips<'a> {
+    document: &'a Document<'a>,
+    reader: Reader<'a>,
+    joints: &'a Joints,
+    meshes: &'a [Mesh],
+    /// Times by accessor: thousands of channels share a handful.
+    times: Vec<Option<Arc<[f32]>>>,
+    /// The animation (plus one) and the channel that moved a property last, to find doubled targets.
+    movers: Vec<[(u32, u32); Path::COUNT]>,
+    warnings: &'a mut Warnings,
+}
+
+/// A channel that is read, and how messages name it.
+struct Place<'a> {
+    animation: usize,
+    channel: usize,
+    sampler: usize,
+    clip: &'a str,
+    target: &'a Channel<'a>,
+    node_name: &'a str,
+}
+
+impl Place<'_> {
+    /// `/animations/0/channels/12 (rotation of "hair_03" (node 7) in "walk")`
+    fn describe(&self) -> String {
+        let node = self.target.target.node.map_or(0, |node| node.get());
+        format!(
+            "/animations/{}/channels/{} ({} of {} in {})",
+            self.animation,
+            self.channel,
+            self.target.target.path.0,
+            named("node", node, self.node_name),
+            named("animation", self.animation, self.clip),
+        )
+    }
+}
+
+/// All animations as clips, in file order.
+pub(super) fn read(
+    document: &Document,
+    reader: Reader,
+    joints: &Joints,
+    meshes: &[Mesh],
+    warnings: &mut Warnings,
+) -> Result<Vec<Clip>, Fault> {
+    let mut clips = Clips {
+        document,
+        reader,
+        joints,
+        meshes,
+        times: vec![None; document.accessors.len()],
+        movers: vec![Default::default(); document.nodes.len()],
+        warnings,
+    };
+    (0..document.animations.len())
+        .map(|animation| clips.clip(animation))
+        .collect()
+}
+
+impl Clips<'_> {
+    fn clip(&mut self, index: usize) -> Result<Clip, Fault> {
+        let animation = &self.document.animations[index];
+        let name = if animation.name.is_empty() {
+            format!("animation_{index}")
+        } else {
+            animation.name.to_string()
+        };
+        let mut tracks = Vec::with_capacity(animation.channels.len());
+        let (mut unknown, mut first_unknown) = (0_usize, None);
+        for (channel, entry) in animation.channels.iter().enumerate() {
+            match Path::parse(&entry.target.path) {
+                Some(path) => tracks.extend(self.channel(index, channel, path)?),
+                None => {
+                    unknown += 1;
+                    first_unknown.get_or_insert(&entry.target.path);
+                }
+            }
+        }
+        if let Some(path) = first_unknown {
+            self.warnings.add(|| {
+                let animation = named("animation", index, &animation.name);
+                format!(
+                    "{animation}: {unknown} channels left out, whose path is {} or the like",
+                    quote(path)
+                )
+            });
+        }
+        let ends = tracks
+            .iter()
+            .filter_map(|track| track.times.last().copied());
+        let duration = ends.fold(0.0, f32::max);
+        Ok(Clip {
+            name,
+            source: index,
+            tracks,
+            duration,
+        })
+    }
+
+    /// The track of a channel; `None` when it moves nothing that a rig has.
+    fn channel(
+        &mut self,
+        animation: usize,
+        channel: usize,
+        path: Path,
+    ) -> Result<Option<Track>, Fault> {
+        let document = self.document;
+        let entry = &document.animations[animation].channels[channel];
+        let Some(node) = entry.target.node else {
+            return Ok(None);
+        };
+        let node_name = document.nodes.get(node.get()).map_or("", |node| &node.name);
+        let place = Place {
+            animation,
+            channel,
+            sampler: entry.sampler.get(),
+            clip: &document.animations[animation].name,
+            target: entry,
+            node_name,
+        };
+        self.track(&place, node.get(), path)
+            .map_err(|fault| fault.used_by(&place.describe()))
+    }
+
+    fn track(&mut self, place: &Place, node: usize, path: Path) -> Result<Option<Track>, Fault> {
+        self.check_target(place, node, path)?;
+        let targets = self.targets(node);
+        if path == Path::Weights && targets == 0 {
+            self.warnings
+                .add(|| format!("{}: left out, there are no morph targets", place.describe()));
+            return Ok(None);
+        }
+        let samplers = &self.document.animations[place.animation].samplers;
+        let sampler = entry(samplers, "samplers", place.sampler)?;
+        let interpolation = interpolation(sampler, place)?;
+        let times = self.times(sampler.input.get())?;
+        if times.len() == 1 && interpolation == Interpolation::CubicSpline {
+            self.warnings
+                .add(|| format!("{}: a spline of one key is a constant", place.describe()));
+        }
+        let output = sampler.output.get();
+        let values = self.values(place, path, output, interpolation, times.len(), targets)?;
+        Ok(Some(Track {
+            joint: self.joints.of_node[node],
+            source: place.channel,
+            interpolation,
+            times,
+            values,
+        }))
+    }
+
+    /// A node that is there, keeps its transform in parts, and is not moved by another channel.
+    fn check_target(&mut self, place: &Place, node: usize, path: Path) -> Result<(), Fault> {
+        let entry = entry(&self.document.nodes, "nodes", node)?;
+        if path != Path::Weights && entry.matrix.is_some() {
+            let found = "an animated node with a matrix";
+            let expected = "translation, rotation and scale";
+            return Err(Fault::new(format!("/nodes/{node}/matrix"), found, expected));
+        }
+        let mover = &mut self.movers[node][path as usize];
+        let now = place.animation as u32 + 1;
+        if mover.0 == now {
+            let found = format!(
+                "a second channel for this target, after channel {}",
+                mover.1
+            );
+            return Err(Fault::new("", found, "each target once per animation"));
+        }
+        *mover = (now, place.channel as u32);
+        Ok(())
+    }
+
+    /// Morph targets of the mesh at `node`.
+    fn targets(&self, node: usize) -> usize {
+        let mesh = self.document.nodes[node].mesh;
+        mesh.and_then(|mesh| self.meshes.get(mesh.get()))
+            .map_or(0, |mesh| mesh.weights.len())
+    }
+
+    /// Key times: finite and strictly increasing; read and checked once per accessor.
+    fn times(&mut self, accessor: usize) -> Result<Arc<[f32]>, Fault> {
+        if let Some(Some(times)) = self.times.get(accessor) {
+            return Ok(Arc::clone(times));
+        }
+        let times = self
+            .reader
+            .read::<1>(accessor, Dimensions::Scalar, Stored::Float)?;
+        let times = times.as_flattened();
+        for (key, &time) in times.iter().enumerate() {
+            let place = || format!("/accessors/{accessor}, element {key}");
+            if !time.is_finite() {
+                let found = format!("key {key} at {time} s");
+                return Err(Fault::new(place(), found, "a finite time"));
+            }
+            if key > 0 && times[key - 1] >= time {
+                let found = format!("key {key} at {time} s");
+                let before = times[key - 1];
+                let expected = format!("a time after key {} at {before} s", key - 1);
+                return Err(Fault::new(place(), found, expected));
+            }
+        }
+        let times: Arc<[f32]> = times.into();
+        self.times[accessor] = Some(Arc::clone(&times));
+        Ok(times)
+    }
+
+    fn values(
+        &mut self,
+        place: &Place,
+        path: Path,
+        accessor: usize,
+        interpolation: Interpolation,
+        keys: usize,
+        targets: usize,
+    ) -> Result<TrackValues, Fault> {
+        let per_key = match interpolation {
+            Interpolation::CubicSpline => 3,
+            Interpolation::Step | Interpolation::Linear => 1,
+        };
+        let per_value = if path == Path::Weights { targets } else { 1 };
+        let shape = Shape {
+            accessor,
+            keys,
+            per_key,
+            per_value,
+        };
+        Ok(match path {
+            Path::Translation => TrackValues::Translation(self.floats(
+                place,
+                &shape,
+                Dimensions::Vec3,
+                Stored::Float,
+            )?),
+            Path::Scale => {
+                TrackValues::Scale(self.floats(place, &shape, Dimensions::Vec3, Stored::Float)?)
+            }
+            Path::Weights => TrackValues::Weights {
+                count: targets,
+                values: self
+                    .floats::<1>(place, &shape, Dimensions::Scalar, Stored::FloatOrNormalized)?
+                    .into_flattened(),
+            },
+            Path::Rotation => {
+                let mut values =
+                    self.floats(place, &shape, Dimensions::Vec4, Stored::FloatOrNormalized)?;
+                self.check_rotations(place, &shape, &mut values)?;
+                align_hemispheres(&mut values, per_key, per_key / 2);
+                TrackValues::Rotation(values)
+            }
+        })
+    }
+
+    /// The values of a track, as many as its keys ask for, all finite.
+    fn floats<const N: usize>(
+        &mut self,
+        place: &Place,
+        shape: &Shape,
+        dimensions: Dimensions,
+        stored: Stored,
+    ) -> Result<Vec<[f32; N]>, Fault> {
+        let mut values = self.reader.read::<N>(shape.accessor, dimensions, stored)?;
+        let count = shape.count();
+        if values.len() != count {
+            return Err(Fault::new(
+                format!("/accessors/{}/count", shape.accessor),
+                values.len().to_string(),
+                shape.explain(),
+            ));
+        }
+        if shape.per_key == 3 {
+            let clean = clear_unused_tangents(&mut values, shape.per_value);
+            if !clean {
+                self.warnings.add(|| {
+                    let place = place.describe();
+                    format!("{place}: the first in-tangent or last out-tangent is not finite; it is not used")
+                });
+            }
+        }
+        let bad = values.as_flattened().iter().position(|n| !n.is_finite());
+        match bad {
+            None => Ok(values),
+            Some(number) => Err(Fault::new(
+                format!("/accessors/{}, element {}", shape.accessor, number / N),
+                format!("{:?}", values[number / N]),
+                "finite numbers",
+            )),
+        }
+    }
+
+    /// Rotation keys have a direction; those far from length 1 are normalised, with their tangents.
+    fn check_rotations(
+        &mut self,
+        place: &Place,
+        shape: &Shape,
+        values: &mut [[f32; 4]],
+    ) -> Result<(), Fault> {
+        let value = shape.per_key / 2;
+        let mut normalised = 0_usize;
+        for (key, stored) in values.chunks_exact_mut(shape.per_key).enumerate() {
+            let rotation = stored[value];
+            let unit = check_rotation(rotation).ok_or_else(|| {
+                let element = key * shape.per_key + value;
+                let place = format!("/accessors/{}, element {element}", shape.accessor);
+                Fault::new(
+                    place,
+                    format!("key {key} with rotation {rotation:?}"),
+                    "a unit quaternion",
+                )
+            })?;
+            if unit != rotation {
+                let (i, _) = largest(rotation);
+                let scale = unit[i] / rotation[i];
+                for tangent in stored.iter_mut() {
+                    *tangent = tangent.map(|n| n * scale);
+                }
+                stored[value] = unit;
+                normalised += 1;
+            }
+        }
+        // Unit quaternions in 8 bits are up to 1 % off: that is the storage, not a mistake.
+        let bytes = matches!(
+            self.document.accessors[shape.accessor].component_type.get(),
+            5120 | 5121
+        );
+        if normalised > 0 && !bytes {
+            self.warnings.add(|| {
+                let place = place.describe();
+                format!("{place}: {normalised} keys are not of length 1 and were normalised")
+            });
+        }
+        Ok(())
+    }
+}
+
+/// How many values a track has, and why.
+struct Shape {
+    accessor: usize,
+    keys: usize,
+    per_key: usize,
+    per_value: usize,
+}
+
+impl Shape {
+    fn count(&self) -> usize {
+        self.keys
+            .saturating_mul(self.per_key)
+            .saturating_mul(self.per_value)
+    }
+
+    /// `6: 2 keys, 3 values each (CUBICSPLINE)`
+    fn explain(&self) -> String {
+        let Self {
+            keys,
+            per_key,
+            per_value,
+            ..
+        } = self;
+        let mut text = format!("{}: {keys} keys", self.count());
+        if *per_key == 3 {
+            text.push_str(", in-tangent, value and out-tangent each");
+        }
+        if *per_value != 1 {
+            text.push_str(&format!(", {per_value} morph targets"));
+        }
+        text
+    }
+}
+
+fn interpolation(sampler: &Sampler, place: &Place) -> Result<Interpolation, Fault> {
+    match sampler.interpolation.as_deref() {
+        None | Some("LINEAR") => Ok(Interpolation::Linear),
+        Some("STEP") => Ok(Interpolation::Step),
+        Some("CUBICSPLINE") => Ok(Interpolation::CubicSpline),
+        Some(other) => Err(Fault::new(
+            format!(
+                "/animations/{}/samplers/{}/interpolation",
+                place.animation, place.sampler
+            ),
+            quote(other),
+            "\"LINEAR\", \"STEP\" or \"CUBICSPLINE\"",
+        )),
+    }
+}
+
+/// The first in-tangent and the last out-tangent are never used: what is not finite there becomes 0. False if it did.
+fn clear_unused_tangents<const N: usize>(values: &mut [[f32; N]], per_value: usize) -> bool {
+    let last = values.len().saturating_sub(per_value);
+    let mut clean = true;
+    for range in [0..per_value.min(values.len()), last..values.len()] {
+        for number in values[range].as_flattened_mut() {
+            if !number.is_finite() {
+                *number = 0.0;
+                clean = false;
+            }
+        }
+    }
+    clean
+}
+
+/// Index and size of the component that is largest without its sign.
+fn largest(q: [f32; 4]) -> (usize, f32) {
+    let mut largest = (0, 0.0);
+    for (i, n) in q.iter().enumerate() {
+        if n.abs() > largest.1 {
+            largest = (i, n.abs());
+        }
+    }
+    largest
+}

@@ -1,0 +1,448 @@
+//! JSON as glTF files hold it: parsed once into small typed structs, every refusal with a JSON pointer.
+//!
+//! `serde_json` does the parsing. What it leaves to its callers is done here: a pointer for each error (found again by
+//! walking the text up to where the parser stopped), numbers that are whole whatever their spelling (`1`, `1.0`, `1e0`),
+//! `null` and arrays never taken for an absent member or an object, and a limit on nesting that also holds where
+//! unknown members are skipped.
+//!
+//! A member that occurs twice in an object is refused where the member is read and skipped where it is not.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::Deref;
+use std::path::Path;
+
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Unexpected, Visitor};
+
+use super::Error;
+
+/// How many arrays and objects may lie within each other: what `serde_json` accepts where it builds values, so that a
+/// file that can be read can be patched as well.
+pub(crate) const MAX_DEPTH: usize = 127;
+
+/// The largest whole number whose neighbours an f64 can tell apart: 2^53.
+const MAX_WHOLE: u64 = 1 << 53;
+
+/// Characters of a name, URI or value that a message shows before it is cut.
+const MAX_QUOTED: usize = 80;
+
+/// What is wrong, before the file's name is known: the parts of an [`Error::Gltf`].
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Fault {
+    /// JSON pointer or part of the container.
+    pub(crate) place: String,
+    /// What is there.
+    pub(crate) found: String,
+    /// What would be accepted.
+    pub(crate) expected: String,
+}
+
+impl Fault {
+    /// A fault at `place`.
+    pub(crate) fn new(
+        place: impl Into<String>,
+        found: impl Into<String>,
+        expected: impl Into<String>,
+    ) -> Self {
+        Self {
+            place: place.into(),
+            found: found.into(),
+            expected: expected.into(),
+        }
+    }
+
+    /// The same fault, reached from `user`: `/skins/0 ("hair"), /accessors/7/count`.
+    pub(crate) fn used_by(mut self, user: &str) -> Self {
+        self.place = if self.place.is_empty() {
+            user.to_owned()
+        } else {
+            format!("{user}, {}", self.place)
+        };
+        self
+    }
+
+    /// With the file's name.
+    pub(crate) fn in_file(self, file: &Path) -> Error {
+        Error::gltf(file, self.place, self.found, self.expected)
+    }
+}
+
+/// `text` in quotes, cut where it is too long for a message.
+pub(crate) fn quote(text: &str) -> String {
+    match text.char_indices().nth(MAX_QUOTED) {
+        Some((end, _)) => format!("{:?}… ({} bytes)", &text[..end], text.len()),
+        None => format!("{text:?}"),
+    }
+}
+
+/// How a message names a thing that has a name and an index: `"hair_03" (node 17)`.
+pub(crate) fn named(kind: &str, index: usize, name: &str) -> String {
+    if name.is_empty() {
+        format!("{kind} {index}")
+    } else {
+        format!("{} ({kind} {index})", quote(name))
+    }
+}
+
+/// Entry `index` of the array `list` names, or a fault without a place of its own.
+pub(crate) fn entry<'t, T>(list: &'t [T], kind: &str, index: usize) -> Result<&'t T, Fault> {
+    list.get(index).ok_or_else(|| {
+        let expected = match list.len() {
+            0 => format!("an index into /{kind}, which is empty"),
+            many => format!("an index into /{kind}, below {many}"),
+        };
+        Fault::new("", format!("index {index}"), expected)
+    })
+}
+
+/// Parses `text`; members that `T` does not know are skipped.
+pub(crate) fn parse<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, Fault> {
+    if let Some(offset) = too_deep(text) {
+        return Err(Fault::new(
+            pointer_at(text, offset),
+            format!("more than {MAX_DEPTH} arrays and objects within each other"),
+            format!("at most {MAX_DEPTH}"),
+        ));
+    }
+    serde_json::from_str(text).map_err(|error| explain(text, &error))
+}
+
+/// Where the nesting passes [`MAX_DEPTH`], as a byte offset. Brackets in strings do not count.
+fn too_deep(text: &str) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let mut depth = 0_usize;
+    let mut at = 0;
+    while at < bytes.len() {
+        match bytes[at] {
+            b'"' => at = string_end(bytes, at),
+            b'[' | b'{' => {
+                depth += 1;
+                if depth > MAX_DEPTH {
+                    return Some(at);
+                }
+            }
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        at += 1;
+    }
+    None
+}
+
+/// The offset of the quote that closes the string opened at `start`, or the end of the text.
+fn string_end(bytes: &[u8], start: usize) -> usize {
+    let mut at = start + 1;
+    while at < bytes.len() && bytes[at] != b'"' {
+        at += if bytes[at] == b'\\' { 2 } else { 1 };
+    }
+    at
+}
+
+/// Turns `serde_json`'s message into place, found and expected.
+fn explain(text: &str, error: &serde_json::Error) -> Fault {
+    let offset = offset_of(text, error.line(), error.column());
+    let pointer = pointer_at(text, offset);
+    let whole = error.to_string();
+    let message = whole
+        .rsplit_once(" at line ")
+        .map_or(whole.as_str(), |(message, _)| message);
+    if error.is_data() {
+        let (found, expected) = match message.rsplit_once(", expected ") {
+            Some((found, expected)) => (shorten(found), expected.to_owned()),
+            None => (
+                shorten(message),
+                "each member once, the required ones present".to_owned(),
+            ),
+        };
+        return Fault::new(pointer, found, expected);
+    }
+    let place = format!(
+        "{pointer} (line {}, column {})",
+        error.line(),
+        error.column()
+    );
+    let found = match message {
+        _ if error.is_eof() => "the end of the text".to_owned(),
+        _ => quote(excerpt(text, offset)),
+    };
+    Fault::new(place, found, format!("JSON ({message})"))
+}
+
+/// The text around `offset`.
+fn excerpt(text: &str, offset: usize) -> &str {
+    let start = text.floor_char_boundary(offset.saturating_sub(12));
+    let end = text.ceil_char_boundary((offset + 12).min(text.len()));
+    &text[start..end]
+}
+
+/// Cut to what a message can show.
+fn shorten(message: &str) -> String {
+    match message.char_indices().nth(2 * MAX_QUOTED) {
+        Some((end, _)) => format!("{}…", &message[..end]),
+        None => message.to_owned(),
+    }
+}
+
+/// The byte offset of a line and column as `serde_json` counts them: lines from 1, columns in bytes from 1.
+fn offset_of(text: &str, line: usize, column: usize) -> usize {
+    let mut start = 0;
+    for _ in 1..line {
+        match text.as_bytes()[start..].iter().position(|&b| b == b'\n') {
+            Some(newline) => start += newline + 1,
+            None => break,
+        }
+    }
+    (start + column).min(text.len())
+}
+
+/// An array or object that is open, and where in it the text is.
+enum Open {
+    Array(usize),
+    Object(Option<(usize, usize)>),
+}
+
+/// The JSON pointer of the value that the text before `offset` ends in or has just finished.
+fn pointer_at(text: &str, offset: usize) -> String {
+    let bytes = &text.as_bytes()[..offset];
+    let mut open: Vec<Open> = Vec::new();
+    let mut string = None;
+    let mut at = 0;
+    while at < bytes.len() {
+        match bytes[at] {
+            b'"' => {
+                let end = string_end(bytes, at).min(bytes.len());
+                string = Some((at + 1, end));
+                at = end;
+            }
+            b'[' => open.push(Open::Array(0)),
+            b'{' => open.push(Open::Object(None)),
+            b']' | b'}' => drop(open.pop()),
+            b':' => {
+                if let Some(Open::Object(member)) = open.last_mut() {
+                    *member = string;
+                }
+            }
+            b',' => {
+                if let Some(Open::Array(index)) = open.last_mut() {
+                    *index += 1;
+                }
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    // A container that was only just opened is the value itself, not its first entry.
+    if matches!(bytes.last(), Some(b'[' | b'{')) {
+        open.pop();
+    }
+    write_pointer(text, &open)
+}
+
+/// *RFC 6901*; the whole document, whose pointer is empty, shows as `/`.
+fn write_pointer(text: &str, open: &[Open]) -> String {
+    let mut pointer = String::new();
+    for level in open {
+        match level {
+            Open::Array(index) => pointer.push_str(&format!("/{index}")),
+            Open::Object(Some((start, end))) => {
+                let name = text.get(*start..*end).unwrap_or_default();
+                let name = name.replace('~', "~0").replace('/', "~1");
+                pointer.push_str(&format!("/{}", shorten(&name)));
+            }
+            Open::Object(None) => {}
+        }
+    }
+    if pointer.is_empty() {
+        pointer.push('/');
+    }
+    pointer
+}
+
+/// An object, read by the names of its members; serde's own structs would take an array for one as well.
+#[derive(Debug)]
+pub(crate) struct Object<T>(pub(crate) T);
+
+impl<T> Deref for Object<T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Members<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Members<T> {
+            type Value = Object<T>;
+            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+                f.write_str("an object")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Object<T>, A::Error> {
+                T::deserialize(MapAccessDeserializer::new(map)).map(Object)
+            }
+        }
+        deserializer.deserialize_map(Members(PhantomData))
+    }
+}
+
+/// For optional members: `null` is a value of the wrong type, not an absent member.
+pub(crate) fn present<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    T::deserialize(deserializer).map(Some)
+}
+
+/// A string, borrowed from the text where it has no escapes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Text<'a>(pub(crate) Cow<'a, str>);
+
+impl Deref for Text<'_> {
+    type Target = str;
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct AnyText;
+        impl<'de> Visitor<'de> for AnyText {
+            type Value = Text<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+                f.write_str("a string")
+            }
+            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Text<'de>, E> {
+                Ok(Text(Cow::Borrowed(text)))
+            }
+            fn visit_str<E>(self, text: &str) -> Result<Text<'de>, E> {
+                Ok(Text(Cow::Owned(text.to_owned())))
+            }
+        }
+        deserializer.deserialize_str(AnyText)
+    }
+}
+
+/// A whole number from 0 to the visitor's limit, however it is spelt.
+struct Whole(u64);
+
+impl Visitor<'_> for Whole {
+    type Value = u64;
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "a whole number from 0 to {}", self.0)
+    }
+    fn visit_u64<E: serde::de::Error>(self, number: u64) -> Result<u64, E> {
+        if number <= self.0 {
+            Ok(number)
+        } else {
+            Err(E::invalid_value(Unexpected::Unsigned(number), &self))
+        }
+    }
+    fn visit_i64<E: serde::de::Error>(self, number: i64) -> Result<u64, E> {
+        match u64::try_from(number) {
+            Ok(number) => self.visit_u64(number),
+            Err(_) => Err(E::invalid_value(Unexpected::Signed(number), &self)),
+        }
+    }
+    fn visit_f64<E: serde::de::Error>(self, number: f64) -> Result<u64, E> {
+        if number.fract() == 0.0 && (0.0..=self.0 as f64).contains(&number) {
+            Ok(number as u64)
+        } else {
+            Err(E::invalid_value(Unexpected::Float(number), &self))
+        }
+    }
+}
+
+/// An index into an array of the file.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Index(u32);
+
+impl Index {
+    /// For indexing.
+    pub(crate) fn get(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl<'de> Deserialize<'de> for Index {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let number = deserializer.deserialize_u64(Whole(u32::MAX.into()))?;
+        u32::try_from(number).map(Self).map_err(D::Error::custom)
+    }
+}
+
+/// A count, offset, length or stride.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Size(pub(crate) u64);
+
+impl<'de> Deserialize<'de> for Size {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_u64(Whole(MAX_WHOLE)).map(Self)
+    }
+}
+
+/// A number that is finite as f32.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Number(pub(crate) f32);
+
+impl<'de> Deserialize<'de> for Number {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct AnyNumber;
+        impl Visitor<'_> for AnyNumber {
+            type Value = Number;
+            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+                f.write_str("a number that an f32 can hold")
+            }
+            fn visit_u64<E>(self, number: u64) -> Result<Number, E> {
+                Ok(Number(number as f32))
+            }
+            fn visit_i64<E>(self, number: i64) -> Result<Number, E> {
+                Ok(Number(number as f32))
+            }
+            fn visit_f64<E: serde::de::Error>(self, number: f64) -> Result<Number, E> {
+                let narrow = number as f32;
+                if narrow.is_finite() {
+                    Ok(Number(narrow))
+                } else {
+                    Err(E::invalid_value(Unexpected::Float(number), &self))
+                }
+            }
+        }
+        deserializer.deserialize_f32(AnyNumber)
+    }
+}
+
+/// An array of exactly `N` numbers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Numbers<const N: usize>(pub(crate) [f32; N]);
+
+impl<'de, const N: usize> Deserialize<'de> for Numbers<N> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Exactly<const N: usize>;
+        impl<'de, const N: usize> Visitor<'de> for Exactly<N> {
+            type Value = Numbers<N>;
+            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+                write!(f, "an array of {N} numbers")
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Numbers<N>, A::Error> {
+                let mut numbers = [0.0; N];
+                let mut length = 0;
+                while let Some(Number(number)) = seq.next_element()? {
+                    if let Some(place) = numbers.get_mut(length) {
+                        *place = number;
+                    }
+                    length += 1;
+                }
+                if length == N {
+                    Ok(Numbers(numbers))
+                } else {
+                    Err(A::Error::invalid_length(length, &self))
+                }
+            }
+        }
+        deserializer.deserialize_seq(Exactly)
+    }
+}
