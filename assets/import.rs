@@ -30,7 +30,7 @@ use crate::rig::Rig;
 mod accessor;
 mod clips;
 mod document;
-mod matrix;
+pub(super) mod matrix;
 mod nodes;
 mod objects;
 

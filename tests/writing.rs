@@ -8,10 +8,12 @@ use std::path::{Path, PathBuf};
 
 use flounce::assets::Error;
 use flounce::assets::container::{Container, Form};
+use flounce::assets::import;
 use flounce::assets::patch::{
     BakedClip, BakedTarget, BakedTrack, BakedValues, PatchOptions, Patched, patch, write,
 };
 use flounce::assets::reduce::rotation_keys;
+use flounce::clip::{Clip, Interpolation, Track, TrackValues};
 use serde_json::{Value, json};
 
 #[path = "support/gltf.rs"]
@@ -153,6 +155,20 @@ fn moves(channel: &Value, track: &BakedTrack) -> bool {
         && channel["target"]["path"] == path
 }
 
+/// As [`moves`], or by a JSON pointer.
+fn replaced_by(channel: &Value, track: &BakedTrack) -> bool {
+    let mut core = channel.clone();
+    let pointer = &channel["target"]["extensions"]["KHR_animation_pointer"]["pointer"];
+    if let Some([path, node]) = pointer
+        .as_str()
+        .map(|it| it.rsplit('/').take(2).collect::<Vec<_>>())
+        .as_deref()
+    {
+        core["target"] = json!({"node": node.parse::<u64>().ok(), "path": path});
+    }
+    moves(&core, track)
+}
+
 /// That the output plays exactly the keys of `clip`.
 fn check_clip(output: &Container, root: &Value, animation: &Value, clip: &BakedClip) {
     for track in &clip.tracks {
@@ -238,7 +254,7 @@ fn check_differences(old: &Value, new: &Value, clips: &[BakedClip]) {
 fn check_other_channels(old: &Value, new: &Value, clip: &BakedClip) {
     let channels = list(old, "channels").iter().zip(list(new, "channels"));
     for (before, after) in
-        channels.filter(|(channel, _)| !clip.tracks.iter().any(|track| moves(channel, track)))
+        channels.filter(|(channel, _)| !clip.tracks.iter().any(|track| replaced_by(channel, track)))
     {
         assert_eq!(before, after);
         let sampler = number(&before["sampler"]);
@@ -358,6 +374,50 @@ fn a_real_model_gains_the_baked_keys_and_nothing_else_changes() {
             keep_output(&container, &clips, &folder);
         }
     }
+}
+
+#[test]
+fn the_engine_reads_back_what_was_baked() {
+    for name in MODELS {
+        let container = load(&models().join(name));
+        let clips = synthetic_bake(&container);
+        let folder = tempfile::tempdir().unwrap();
+        let out = folder.path().join(container.file.file_name().unwrap());
+        let patched = patch(&container, &clips, PatchOptions::default(), &out).unwrap();
+        write(&patched, &out, false).unwrap();
+        let (before, after) = (
+            import::model(&container).unwrap(),
+            import::read_model(&out).unwrap().0,
+        );
+        assert_eq!(
+            before.rig, after.rig,
+            "{name}: the rest pose stays, also of nodes that lost their matrix"
+        );
+        for (i, clip) in clips.iter().enumerate() {
+            let index = match clip.target {
+                BakedTarget::Animation(index) => index,
+                BakedTarget::New(_) => before.clips.len() + i,
+            };
+            for track in &clip.tracks {
+                let joint = after.joint_of_node[track.node].unwrap();
+                let (length, last) = read_back(&after.clips[index], joint, &track.values);
+                let kept = track.keys.as_ref().map_or(clip.times.len(), Vec::len);
+                assert_eq!((length, last), (kept, clip.times[clip.times.len() - 1]));
+            }
+        }
+    }
+}
+
+/// Number of keys and last time of the joint's track of the same property.
+fn read_back(clip: &Clip, joint: usize, values: &BakedValues) -> (usize, f32) {
+    let same = |track: &&Track| match (&track.values, values) {
+        (TrackValues::Rotation(_), BakedValues::Rotation(_)) => track.joint == joint,
+        (TrackValues::Translation(_), BakedValues::Translation(_)) => track.joint == joint,
+        _ => false,
+    };
+    let track = clip.tracks.iter().find(same).unwrap();
+    assert_eq!(track.interpolation, Interpolation::Linear);
+    (track.times.len(), track.times[track.times.len() - 1])
 }
 
 #[test]
@@ -873,6 +933,7 @@ fn references_out_of_the_folder_hold_only_where_they_mean_the_same_file() {
         std::fs::create_dir_all(base.join(folder)).unwrap();
     }
     std::fs::write(base.join("shared.png"), "x").unwrap();
+    std::fs::write(base.join("secret"), "x").unwrap();
     let mut container = container(
         Form::Gltf,
         ",\"images\":[{\"uri\":\"../shared.png\"}]",
@@ -892,6 +953,23 @@ fn references_out_of_the_folder_hold_only_where_they_mean_the_same_file() {
         "{error}"
     );
     assert!(names(&base.join("far/away")).is_empty());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_out_of_the_folder_is_not_copied() {
+    let (base, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let base = base.path();
+    std::fs::create_dir(base.join("in")).unwrap();
+    std::fs::write(base.join("secret"), "x").unwrap();
+    std::os::unix::fs::symlink("../secret", base.join("in/a.png")).unwrap();
+    let mut container = container(Form::Gltf, ",\"images\":[{\"uri\":\"a.png\"}]", Vec::new());
+    container.file = base.join("in/model.gltf");
+    let out = to.path().join("out.gltf");
+    let patched = patch(&container, &[new_clip(0)], PatchOptions::default(), &out).unwrap();
+    let error = write(&patched, &out, false).unwrap_err().to_string();
+    assert!(error.contains("leaves the model's folder"), "{error}");
+    assert!(names(to.path()).is_empty());
 }
 
 #[test]

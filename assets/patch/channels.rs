@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use gltf::scene::Transform;
 use serde::Deserialize;
 
 use crate::assets::Error;
+use crate::assets::import::matrix::decompose;
+use crate::assets::json::{Index, Numbers, Object};
 use crate::assets::patch::keys::{TrackAccessors, exact};
 use crate::assets::patch::splice::Document;
 use crate::assets::patch::{BakedClip, BakedTarget, BakedTrack};
@@ -13,23 +14,22 @@ use crate::assets::patch::{BakedClip, BakedTarget, BakedTrack};
 /// What matters of a channel.
 #[derive(Deserialize)]
 struct Channel {
-    sampler: usize,
-    target: Target,
+    sampler: Index,
+    target: Object<Target>,
 }
 
 /// What a channel moves.
 #[derive(Deserialize)]
 struct Target {
-    node: Option<usize>,
+    node: Option<Index>,
     path: String,
-    #[serde(default)]
-    extensions: TargetExtensions,
+    extensions: Option<Object<TargetExtensions>>,
 }
 
-#[derive(Default, Deserialize)]
+#[derive(Deserialize)]
 struct TargetExtensions {
     #[serde(rename = "KHR_animation_pointer")]
-    pointer: Option<AnimationPointer>,
+    pointer: Option<Object<AnimationPointer>>,
 }
 
 #[derive(Deserialize)]
@@ -40,12 +40,12 @@ struct AnimationPointer {
 impl Target {
     /// Whether it is the node and property of `track`, said in the core's way.
     fn is(&self, track: &BakedTrack) -> bool {
-        self.node == Some(track.node) && self.path == track.path()
+        self.node.map(Index::get) == Some(track.node) && self.path == track.path()
     }
 
     /// Whether it is the node and property of `track`, said by a JSON pointer. *`KHR_animation_pointer`*
     fn points_to(&self, track: &BakedTrack) -> bool {
-        let pointer = self.extensions.pointer.as_ref();
+        let pointer = self.extensions.as_ref().and_then(|it| it.pointer.as_ref());
         pointer.is_some_and(|it| it.pointer == format!("/nodes/{}/{}", track.node, track.path()))
     }
 }
@@ -168,7 +168,7 @@ fn connect_existing(
             .collect();
         let old = mine
             .iter()
-            .map(|&c| known[c].sampler)
+            .map(|&c| known[c].sampler.get())
             .find(|&s| reusable[s]);
         let sampler = match old {
             Some(old) => {
@@ -201,19 +201,19 @@ fn connect_existing(
     Ok(())
 }
 
-fn read_channels(
-    document: &Document<'_>,
+fn read_channels<'a>(
+    document: &Document<'a>,
     place: &str,
-    channels: &[&str],
+    channels: &[&'a str],
     samplers: usize,
 ) -> Result<Vec<Channel>, Error> {
-    let read = |(c, text): (usize, &&str)| {
+    let read = |(c, text): (usize, &&'a str)| {
         let place = format!("{place}/channels/{c}");
-        let channel: Channel =
-            document.typed(&place, text, "a channel with `sampler` and `target`")?;
-        if channel.sampler >= samplers {
-            let found = format!("sampler {}", channel.sampler);
-            return Err(document.fault(place, found, format!("one of {samplers} samplers")));
+        let Object(channel): Object<Channel> = document.typed(&place, text)?;
+        if channel.sampler.get() >= samplers {
+            let found = channel.sampler.get().to_string();
+            let expected = format!("an index of {samplers} samplers");
+            return Err(document.fault(format!("{place}/sampler"), found, expected));
         }
         Ok(channel)
     };
@@ -229,7 +229,7 @@ fn reusable_samplers(channels: &[Channel], samplers: usize, clip: &BakedClip) ->
     let mut reusable = vec![true; samplers];
     for channel in channels {
         if !replaced(&channel.target) {
-            reusable[channel.sampler] = false;
+            reusable[channel.sampler.get()] = false;
         }
     }
     reusable
@@ -262,7 +262,7 @@ fn rewrite_channel<'a>(
     sampler: usize,
 ) -> Result<(), Error> {
     let channel = document.object(place, text)?;
-    if old.sampler != sampler {
+    if old.sampler.get() != sampler {
         document.set(&channel, "sampler", &sampler.to_string());
     }
     // Players that do not know the pointer extension would not show the motion.
@@ -295,23 +295,11 @@ pub(super) fn replace_matrices(
             .iter()
             .any(|key| node.get(key).is_some())
         {
-            let expected = "either of them";
-            return Err(document.fault(
-                place,
-                "a `matrix` beside translation, rotation or scale",
-                expected,
-            ));
+            let found = "a matrix beside translation, rotation or scale";
+            return Err(document.fault(place, found, "one or the other"));
         }
-        let place = format!("{place}/matrix");
-        let matrix: [f32; 16] = document.typed(&place, member.value, "16 numbers")?;
-        let Some(parts) = decomposed(matrix) else {
-            return Err(document.fault(
-                place,
-                member.value,
-                "a translation, a rotation and a scale other than 0",
-            ));
-        };
-        document.replace(member.source, parts);
+        let Numbers(matrix) = document.typed(&format!("{place}/matrix"), member.value)?;
+        document.replace(member.source, parts(&matrix));
         let name = node
             .get("name")
             .map_or(String::new(), |name| format!(" {name}"));
@@ -322,22 +310,17 @@ pub(super) fn replace_matrices(
     Ok(())
 }
 
-/// The members that stand for `matrix` (by columns); `None` when a scale is 0 or a number is not finite.
-fn decomposed(matrix: [f32; 16]) -> Option<String> {
-    let columns = [0, 1, 2, 3].map(|c| [0, 1, 2, 3].map(|r| matrix[4 * c + r]));
-    let (translation, rotation, scale) = Transform::Matrix { matrix: columns }.decomposed();
-    let all = translation.iter().chain(&rotation).chain(&scale);
-    if !all.copied().all(f32::is_finite) {
-        return None;
-    }
+/// The members that stand for `matrix`: the rest transform that reading takes from it.
+fn parts(matrix: &[f32; 16]) -> String {
+    let rest = decompose(matrix).transform;
     let list = |numbers: &[f32]| {
         let numbers: Vec<String> = numbers.iter().map(|&number| exact(number)).collect();
         numbers.join(",")
     };
-    Some(format!(
+    format!(
         "\"translation\":[{}],\"rotation\":[{}],\"scale\":[{}]",
-        list(&translation),
-        list(&rotation),
-        list(&scale)
-    ))
+        list(&rest.translation.to_array()),
+        list(&rest.rotation.to_array()),
+        list(&rest.scale.to_array())
+    )
 }

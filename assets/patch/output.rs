@@ -1,7 +1,7 @@
 //! Output: where the new bytes live, and the bytes of the patched container.
 
 use std::collections::BTreeSet;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -10,6 +10,7 @@ use serde::Deserialize;
 
 use crate::assets::Error;
 use crate::assets::container::{Container, Form};
+use crate::assets::json::Object;
 use crate::assets::patch::splice::Document;
 use crate::assets::patch::{FileCopy, Patched};
 
@@ -103,12 +104,9 @@ fn resources(document: &Document<'_>, key: &str) -> Result<Vec<Resource>, Error>
     let elements = document
         .top_array(key)?
         .map_or(Vec::new(), |array| array.elements);
-    let read = |(i, text): (usize, &str)| {
-        document.typed(
-            &format!("/{key}/{i}"),
-            text,
-            "an object with a text as `uri`, if any",
-        )
+    let read = |(i, text)| {
+        let Object(resource) = document.typed(&format!("/{key}/{i}"), text)?;
+        Ok(resource)
     };
     elements.into_iter().enumerate().map(read).collect()
 }
@@ -131,21 +129,24 @@ fn side_name(out: &Path, taken: &[&str]) -> String {
     name
 }
 
-/// The path that a relative URI means; `None` for absolute URIs (`data:`, `http:`, `/…`).
+/// The path that a relative URI means, with `..` at its beginning only; `None` for absolute URIs (`data:`, `http:`,
+/// `/…`) and for what no system takes for the same path: backslashes, colons, NUL.
 fn relative_path(uri: &str) -> Option<PathBuf> {
-    let scheme = uri
-        .split(['/', '?', '#'])
-        .next()
-        .is_some_and(|head| head.contains(':'));
-    if scheme || uri.is_empty() || uri.starts_with(['/', '\\']) {
+    let path = percent_decode_str(uri).decode_utf8().ok()?;
+    if path.contains(['\\', ':', '\0']) || path.starts_with('/') {
         return None;
     }
-    let path = percent_decode_str(uri).decode_utf8().ok()?;
-    let path: PathBuf = Path::new(path.as_ref())
-        .components()
-        .filter(|component| *component != Component::CurDir)
-        .collect();
-    path.is_relative().then_some(path)
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." if parts.last().is_some_and(|last| *last != "..") => {
+                parts.pop();
+            }
+            part => parts.push(part),
+        }
+    }
+    (!parts.is_empty()).then(|| parts.iter().collect())
 }
 
 /// The files that the model's buffers and images refer to, each once.
@@ -322,6 +323,9 @@ mod tests {
             "C:\\a.png",
             "\\\\host\\a",
             "",
+            ".",
+            "dir/a:b.png",
+            "%2fetc/passwd",
         ] {
             assert_eq!(relative_path(uri), None, "{uri}");
         }
@@ -329,11 +333,12 @@ mod tests {
             ("a%20b.png", "a b.png"),
             ("./maps/a.png", "maps/a.png"),
             ("../a.png", "../a.png"),
-            ("dir/a:b.png", "dir/a:b.png"),
+            ("a/../b.png", "b.png"),
+            ("a/../../b.png", "../b.png"),
+            ("A..B.png", "A..B.png"),
             ("%2e%2e/a.png", "../a.png"),
         ] {
             assert_eq!(relative_path(uri), Some(path.into()), "{uri}");
         }
-        assert_eq!(relative_path("%2fetc/passwd"), None);
     }
 }

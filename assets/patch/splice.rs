@@ -5,10 +5,11 @@
 
 use std::collections::BTreeSet;
 
-use serde::de::{Deserialize, DeserializeOwned, Deserializer, Error as _, MapAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use crate::assets::{Error, container::Container};
+use crate::assets::container::Container;
+use crate::assets::{Error, json};
 
 /// The JSON text of a container with the edits that are to be made.
 pub(super) struct Document<'a> {
@@ -71,7 +72,7 @@ impl<'a> Document<'a> {
             },
             edits: Vec::new(),
         };
-        document.top = document.object("/", container.json.trim())?;
+        document.top = document.object("", container.json.trim())?;
         if document.top.members.is_empty() {
             return Err(document.fault("/", "an empty object", "a glTF with `asset`"));
         }
@@ -88,14 +89,23 @@ impl<'a> Document<'a> {
         Error::gltf(&self.container.file, place, found, expected)
     }
 
+    /// The value of `text`, which is a slice of the file's JSON.
+    ///
+    /// # Errors
+    /// [`Error::Gltf`] with a pointer below `place`.
+    pub(super) fn typed<T: Deserialize<'a>>(&self, place: &str, text: &'a str) -> Result<T, Error> {
+        json::parse(text).map_err(|fault| {
+            let below = if fault.place == "/" { "" } else { &fault.place };
+            self.fault(format!("{place}{below}"), fault.found, fault.expected)
+        })
+    }
+
     /// The members of the object `text`, which is a slice of the file's JSON.
     ///
     /// # Errors
     /// [`Error::Gltf`] naming `place` when it is not an object or has a key twice.
     pub(super) fn object(&self, place: &str, text: &'a str) -> Result<Object<'a>, Error> {
-        let Members(raw) = serde_json::from_str(text).map_err(|error| {
-            self.fault(place, error.to_string(), "an object without double keys")
-        })?;
+        let Members(raw) = self.typed(place, text)?;
         let members = raw.into_iter().map(|(key, raw_key, value)| {
             let start = offset(text, raw_key);
             let end = offset(text, value) + value.len();
@@ -116,8 +126,7 @@ impl<'a> Document<'a> {
     /// # Errors
     /// [`Error::Gltf`] naming `place` when it is not an array.
     pub(super) fn array(&self, place: &str, text: &'a str) -> Result<Array<'a>, Error> {
-        let raw: Vec<&'a RawValue> = serde_json::from_str(text)
-            .map_err(|error| self.fault(place, error.to_string(), "an array"))?;
+        let raw: Vec<&'a RawValue> = self.typed(place, text)?;
         let elements = raw.into_iter().map(RawValue::get).collect();
         Ok(Array { text, elements })
     }
@@ -127,19 +136,6 @@ impl<'a> Document<'a> {
         let text = self.top.get(key);
         text.map(|text| self.array(&format!("/{key}"), text))
             .transpose()
-    }
-
-    /// The value of `text` as a `T`.
-    ///
-    /// # Errors
-    /// [`Error::Gltf`] naming `place`, with `expected`.
-    pub(super) fn typed<T: DeserializeOwned>(
-        &self,
-        place: &str,
-        text: &str,
-        expected: &str,
-    ) -> Result<T, Error> {
-        serde_json::from_str(text).map_err(|error| self.fault(place, error.to_string(), expected))
     }
 
     /// Replaces `part`, a slice of the file's JSON.

@@ -87,7 +87,7 @@ fn strip_spring_bone(document: &mut Document<'_>) -> Result<(), Error> {
         let Some(text) = document.top.get(key) else {
             continue;
         };
-        let names: Vec<String> = document.typed(&format!("/{key}"), text, "a list of names")?;
+        let names: Vec<String> = document.typed(&format!("/{key}"), text)?;
         let list = document.array(&format!("/{key}"), text)?;
         let kept = names
             .iter()

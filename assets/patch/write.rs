@@ -27,8 +27,8 @@ pub struct Written {
 ///
 /// # Errors
 /// [`Error::Exists`] when a file is there (and, for copies, differs) and `overwrite` is false: nothing is written then.
-/// [`Error::Request`] when a reference leads out of the model's folder and means another file from the output's
-/// folder, or when it means `out` itself. [`Error::Io`] when the system refuses.
+/// [`Error::Request`] when a reference leads out of the model's folder, by `..` or by a link, and means another file
+/// from the output's folder, or when it means `out` itself. [`Error::Io`] when the system refuses.
 pub fn write(patched: &Patched, out: &Path, overwrite: bool) -> Result<Written, Error> {
     let folder = match out.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -95,11 +95,7 @@ fn needed_copies<'p>(
         if there {
             continue;
         }
-        let inside = copy
-            .relative
-            .components()
-            .all(|part| matches!(part, Component::Normal(_)));
-        if !inside {
+        if !is_inside(copy) {
             return Err(Error::Request(format!(
                 "{}: {} refers to \"{}\", which leaves the model's folder; write the output beside the model",
                 out.display(),
@@ -118,6 +114,30 @@ fn needed_copies<'p>(
         }
     }
     Ok(needed)
+}
+
+/// Whether the referenced file is in the model's folder, after links are followed; a missing one by its name.
+fn is_inside(copy: &FileCopy) -> bool {
+    let by_name = copy
+        .relative
+        .components()
+        .all(|part| matches!(part, Component::Normal(_)));
+    let home = copy
+        .from
+        .ancestors()
+        .nth(copy.relative.components().count());
+    let home = home.map(|home| {
+        if home.as_os_str().is_empty() {
+            Path::new(".")
+        } else {
+            home
+        }
+    });
+    let links = (copy.from.canonicalize(), home.map(Path::canonicalize));
+    match links {
+        (Ok(real), Some(Ok(home))) => by_name && real.starts_with(home),
+        _ => by_name,
+    }
 }
 
 /// Whether both names mean one existing file.

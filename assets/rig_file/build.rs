@@ -217,16 +217,16 @@ fn tip(names: &Names<'_>, rig: &Rig, plan: &Planned, out: &mut Resolution) -> Ti
         if let Some(reference) = &own.tip {
             let place = place.field("tip");
             let tip = out.find(names, reference, &place, plan.optional);
-            return tip.map_or(Tip::FirstChild, |tip| {
-                if tip == joint || !rig.is_below(tip, joint) {
+            return match tip {
+                Some(tip) if tip != joint && rig.is_below(tip, joint) => Tip::Joint(tip),
+                Some(tip) => {
                     let (tip, joint) = (rig.describe(tip), rig.describe(joint));
-                    out.faults.add(
-                        &place,
-                        format!("found {tip}, expected a joint below {joint}"),
-                    );
+                    let fault = format!("found {tip}, expected a joint below {joint}");
+                    out.faults.add(&place, fault);
+                    Tip::FirstChild
                 }
-                Tip::Joint(tip)
-            });
+                None => Tip::FirstChild,
+            };
         }
         if let Some(tail) = own.tail {
             return virtual_tip(tail);
