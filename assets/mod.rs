@@ -20,7 +20,11 @@ mod json;
 pub mod patch;
 #[cfg(feature = "assets")]
 pub mod reduce;
+#[cfg(feature = "assets")]
+pub mod rest_check;
 pub mod rig_file;
+#[cfg(feature = "assets")]
+pub mod run;
 pub mod scene;
 #[cfg(feature = "assets")]
 pub mod state_hash;

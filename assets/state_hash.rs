@@ -13,6 +13,13 @@ use crate::systems::preparation::Seat;
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct StateHash(pub [u8; 32]);
 
+impl StateHash {
+    /// All 64 hexadecimal digits.
+    pub fn to_hex(&self) -> String {
+        self.0.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
 impl fmt::Display for StateHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0[..8].iter().try_for_each(|byte| write!(f, "{byte:02x}"))
@@ -58,4 +65,9 @@ fn feed_actor(world: &World, actor: Entity, hasher: &mut blake3::Hasher) {
             joint.scale.to_array().into_iter().for_each(&mut feed);
         }
     }
+}
+
+/// BLAKE3 of a file's bytes, as 16 hexadecimal digits: which input a run had.
+pub fn of_bytes(bytes: &[u8]) -> StateHash {
+    StateHash(*blake3::hash(bytes).as_bytes())
 }

@@ -27,16 +27,16 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     Bake(cli::bake::BakeArguments),
-    //Check(cli::check::CheckArguments),
-    //Run(cli::run::RunArguments),
+    Check(cli::check::CheckArguments),
+    Run(cli::run::RunArguments),
 }
 
 fn main() -> ExitCode {
     cli::start_log();
     let outcome = match Arguments::parse().command {
         Command::Bake(arguments) => cli::bake::run(&arguments),
-        //Command::Check(arguments) => cli::check::run(&arguments),
-        //Command::Run(arguments) => cli::run::run(&arguments),
+        Command::Check(arguments) => cli::check::run(&arguments),
+        Command::Run(arguments) => cli::run::run(&arguments),
     };
     outcome.unwrap_or_else(|error| {
         cli::show_error(error);

@@ -200,6 +200,60 @@ pub fn push<L: Lane>(
         .then(|| (keep_length_or_anchor(moved, body.origin, body.length), hit))
 }
 
+/// How deep the joint's collider reaches into a static collider it can meet, metres; 0 when it touches none.
+///
+/// Looks at the state after a substep of one actor (a group of one lane): the measure of what `[X5]` and `[S8]` left.
+pub fn deepest_penetration(plan: &Plan, group: &Group, place: usize) -> f32 {
+    let swing = &plan.swings[place];
+    let Some(collider) = &swing.collider else {
+        return 0.0;
+    };
+    let own = &group.particles[place * particle::COMPONENTS..];
+    let position = Vec3x::<f32>::load(&own[particle::POSITION..])
+        + Vec3x::load(&own[particle::CORRECTION..]);
+    let body = Body {
+        collider,
+        origin: Vec3x::load(&own[particle::ORIGIN..]),
+        rotation: Rotation::load(&own[particle::ROTATION..]),
+        length: swing.length,
+    };
+    let depth = |&index: &usize| {
+        let placed = &group.statics[index * PLACED..][..PLACED];
+        let (target, at) = touch(&body, position, &plan.statics[index], placed)?;
+        Some((target - at).length_squared().sqrt())
+    };
+    let depths = plan.meets[swing.meets.clone()].iter().filter_map(depth);
+    depths.fold(0.0, f32::max)
+}
+
+/// Where the touched point of the joint's collider belongs and where it is; `None` without contact.
+fn touch(
+    body: &Body<f32>,
+    position: Vec3x<f32>,
+    other: &StaticPlan,
+    placed: &[f32],
+) -> Option<(Vec3x<f32>, Vec3x<f32>)> {
+    let parallel = ParallelEpsilon::Documented;
+    match *body.collider {
+        DynamicPlan::Sphere { offset, radius } => {
+            let centre = contact::place_point(position, body.rotation, Vec3x::splat(offset));
+            let hit = hit_sphere(centre, radius, other, placed)?;
+            hit.touches.then(|| (hit.target(), centre))
+        }
+        DynamicPlan::Line { inset, radius } => {
+            let [a, b] = contact::place_line(position, body.origin, inset, [position; 2]);
+            let line = Segment {
+                a,
+                b,
+                radius_a: radius[0],
+                radius_b: radius[1],
+            };
+            let hit = hit_segment(&line, other, placed, parallel)?;
+            hit.touches.then(|| (hit.target(), a.lerp(b, hit.along)))
+        }
+    }
+}
+
 /// Bone length after a push: a particle on its anchor stays there. `[X5]`
 #[inline(always)]
 fn keep_length_or_anchor<L: Lane>(particle: Vec3x<L>, anchor: Vec3x<L>, length: L) -> Vec3x<L> {

@@ -10,8 +10,8 @@ use miette::{LabeledSpan, MietteDiagnostic, NamedSource, Report};
 use tracing_subscriber::EnvFilter;
 
 pub mod bake;
-//pub mod check;
-//pub mod run;
+pub mod check;
+pub mod run;
 
 /// Sends warnings of the engine to stderr.
 pub fn start_log() {
@@ -145,7 +145,6 @@ pub fn read_rigged(
     Ok(Rigged {
         model,
         container,
-        rules,
         rig,
     })
 }
@@ -156,8 +155,6 @@ pub struct Rigged {
     pub model: flounce::assets::import::Model,
     /// As bytes.
     pub container: flounce::assets::container::Container,
-    /// The rig file.
-    pub rules: flounce::assets::rig_file::RigFile,
     /// Joints of the model with swing joints and colliders of the rig file.
     pub rig: flounce::rig::Rig,
 }
