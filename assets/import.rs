@@ -30,6 +30,8 @@ use crate::rig::Rig;
 mod accessor;
 mod clips;
 mod document;
+#[cfg(test)]
+mod fixture;
 mod matrix;
 mod nodes;
 mod objects;

@@ -63,6 +63,14 @@ impl Fault {
         self
     }
 
+    /// The same fault, at `place` if it had none of its own.
+    pub(crate) fn or_at(mut self, place: &str) -> Self {
+        if self.place.is_empty() {
+            place.clone_into(&mut self.place);
+        }
+        self
+    }
+
     /// With the file's name.
     pub(crate) fn in_file(self, file: &Path) -> Error {
         Error::gltf(file, self.place, self.found, self.expected)
@@ -86,18 +94,18 @@ pub(crate) fn named(kind: &str, index: usize, name: &str) -> String {
     }
 }
 
-/// Entry `index` of the array `list` names, or a fault without a place of its own.
-pub(crate) fn entry<'t, T>(list: &'t [T], kind: &str, index: usize) -> Result<&'t T, Fault> {
+/// Entry `index` of `list`, which messages call `name`, or a fault without a place of its own.
+pub(crate) fn entry<'t, T>(list: &'t [T], name: &str, index: usize) -> Result<&'t T, Fault> {
     list.get(index).ok_or_else(|| {
         let expected = match list.len() {
-            0 => format!("an index into /{kind}, which is empty"),
-            many => format!("an index into /{kind}, below {many}"),
+            0 => format!("an index into {name}, which is empty"),
+            many => format!("an index into {name}, below {many}"),
         };
         Fault::new("", format!("index {index}"), expected)
     })
 }
 
-/// Parses `text`; members that `T` does not know are skipped.
+/// Parses `text`, one object; members that `T` does not know are skipped.
 pub(crate) fn parse<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, Fault> {
     if let Some(offset) = too_deep(text) {
         return Err(Fault::new(
@@ -106,7 +114,10 @@ pub(crate) fn parse<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, Fault> {
             format!("at most {MAX_DEPTH}"),
         ));
     }
-    serde_json::from_str(text).map_err(|error| explain(text, &error))
+    match serde_json::from_str(text) {
+        Ok(Object(document)) => Ok(document),
+        Err(error) => Err(explain(text, &error)),
+    }
 }
 
 /// Where the nesting passes [`MAX_DEPTH`], as a byte offset. Brackets in strings do not count.
@@ -149,13 +160,7 @@ fn explain(text: &str, error: &serde_json::Error) -> Fault {
         .rsplit_once(" at line ")
         .map_or(whole.as_str(), |(message, _)| message);
     if error.is_data() {
-        let (found, expected) = match message.rsplit_once(", expected ") {
-            Some((found, expected)) => (shorten(found), expected.to_owned()),
-            None => (
-                shorten(message),
-                "each member once, the required ones present".to_owned(),
-            ),
-        };
+        let (found, expected) = found_and_expected(message);
         return Fault::new(pointer, found, expected);
     }
     let place = format!(
@@ -163,18 +168,39 @@ fn explain(text: &str, error: &serde_json::Error) -> Fault {
         error.line(),
         error.column()
     );
-    let found = match message {
-        _ if error.is_eof() => "the end of the text".to_owned(),
-        _ => quote(excerpt(text, offset)),
+    let found = if error.is_eof() {
+        "the end of the text".to_owned()
+    } else {
+        quote(excerpt(text, offset))
     };
     Fault::new(place, found, format!("JSON ({message})"))
+}
+
+/// The two halves of a message about a value or a member.
+fn found_and_expected(message: &str) -> (String, String) {
+    if let Some((found, expected)) = message.rsplit_once(", expected ") {
+        return (shorten(found), expected.to_owned());
+    }
+    if let Some(member) = message.strip_prefix("missing field ") {
+        return (
+            format!("no member {member}"),
+            format!("{member}, which is required"),
+        );
+    }
+    if let Some(member) = message.strip_prefix("duplicate field ") {
+        return (
+            format!("a second member {member}"),
+            "each member once".to_owned(),
+        );
+    }
+    (shorten(message), "another value".to_owned())
 }
 
 /// The text around `offset`.
 fn excerpt(text: &str, offset: usize) -> &str {
     let start = text.floor_char_boundary(offset.saturating_sub(12));
     let end = text.ceil_char_boundary((offset + 12).min(text.len()));
-    &text[start..end]
+    text[start..end].trim()
 }
 
 /// Cut to what a message can show.
@@ -232,10 +258,6 @@ fn pointer_at(text: &str, offset: usize) -> String {
             _ => {}
         }
         at += 1;
-    }
-    // A container that was only just opened is the value itself, not its first entry.
-    if matches!(bytes.last(), Some(b'[' | b'{')) {
-        open.pop();
     }
     write_pointer(text, &open)
 }
@@ -444,5 +466,96 @@ impl<'de, const N: usize> Deserialize<'de> for Numbers<N> {
             }
         }
         deserializer.deserialize_seq(Exactly)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, serde::Deserialize)]
+    struct Root<'a> {
+        #[serde(borrow, default)]
+        #[expect(dead_code, reason = "only parsed")]
+        list: Vec<Object<Entry<'a>>>,
+    }
+    #[derive(Debug, serde::Deserialize)]
+    struct Entry<'a> {
+        #[serde(borrow)]
+        #[expect(dead_code, reason = "only parsed")]
+        name: Text<'a>,
+        #[serde(default, deserialize_with = "present")]
+        #[expect(dead_code, reason = "only parsed")]
+        size: Option<Size>,
+    }
+
+    fn place(text: &str) -> String {
+        parse::<Root>(text).map(|_| ()).unwrap_err().place
+    }
+
+    #[test]
+    fn errors_point_at_the_value() {
+        for (text, pointer) in [
+            (
+                r#"{"a":[1,{"b":"]"}],"list":[{"name":"x"},{"name":3}]}"#,
+                "/list/1/name",
+            ),
+            (r#"{"list":[{"name":"x","size":-1}]}"#, "/list/0/size"),
+            (r#"{"list":[{"name":"x","size":[1]}]}"#, "/list/0/size"),
+            (r#"{"list":[{"name":"x","size":null}]}"#, "/list/0/size"),
+            (r#"{"list":[{"name":"x"},{}]}"#, "/list/1"),
+            (r#"{"list":[[]]}"#, "/list/0"),
+            (r#"{"list":[{"name":"\"x\\","name":""}]}"#, "/list/0/name"),
+            ("{\n \"list\":\n 7}", "/list"),
+            ("[]", "/"),
+        ] {
+            assert_eq!(place(text), pointer, "{text}");
+        }
+    }
+
+    #[test]
+    fn members_are_there_once() {
+        let fault = |text| parse::<Root>(text).map(|_| ()).unwrap_err();
+        let missing = fault(r#"{"list":[{}]}"#);
+        assert_eq!(missing.found, "no member `name`");
+        let doubled = fault(r#"{"list":[{"name":"a","name":"b"}]}"#);
+        assert_eq!(doubled.found, "a second member `name`");
+        assert_eq!(doubled.place, "/list/0/name");
+        assert!(parse::<Root>(r#"{"unknown":1,"unknown":2}"#).is_ok());
+    }
+
+    #[test]
+    fn broken_json_is_placed_by_line_and_column() {
+        assert_eq!(place("{\n\"list\":[{]}"), "/list/0 (line 2, column 10)");
+        assert_eq!(place(""), "/ (line 1, column 0)");
+        assert_eq!(place("{} x"), "/ (line 1, column 4)");
+    }
+
+    #[test]
+    fn sec_06_nesting_ends_in_an_error_also_where_it_is_skipped() {
+        for (depth, fine) in [
+            (126, true),
+            (127, false),
+            (10_000, false),
+            (1_000_000, false),
+        ] {
+            let text = format!("{{\"extras\":{}{}}}", "[".repeat(depth), "]".repeat(depth));
+            let parsed = std::thread::Builder::new()
+                .stack_size(1 << 20)
+                .spawn(move || parse::<Root>(&text).map(|_| ()))
+                .unwrap()
+                .join()
+                .unwrap();
+            assert_eq!(parsed.is_ok(), fine, "{depth}: {parsed:?}");
+        }
+        // What is read can be patched: `Value` has the same limit.
+        let deepest = format!("{{\"extras\":{}{}}}", "[".repeat(126), "]".repeat(126));
+        assert!(serde_json::from_str::<serde_json::Value>(&deepest).is_ok());
+    }
+
+    #[test]
+    fn brackets_in_strings_are_not_nesting() {
+        let text = format!("{{\"extras\":\"{}\\\"[\"}}", "[".repeat(1000));
+        assert!(parse::<Root>(&text).is_ok());
     }
 }
