@@ -3,7 +3,8 @@
 //! Only buffers are read; images and other files that the JSON names are never opened. Which files a URI may name is
 //! in [`uri`]. Nothing is allocated that a few sizes of the files involved do not cover.
 //!
-//! *glTF 2.0 §4* (GLB), *§3.6.1* (buffers). GLB chunks after BIN are skipped, as the format asks of readers.
+//! *glTF 2.0 §4* (GLB), *§3.6.1* (buffers). GLB chunks of unknown types are skipped, as the format asks of readers, and
+//! so are bytes after the length that the header gives.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -167,14 +168,14 @@ fn split_glb(bytes: &[u8]) -> Result<(&[u8], Option<&[u8]>), Fault> {
         return Err(Fault::new("GLB header, version", found, "2 (glTF 2.0)"));
     }
     let length = word(bytes, 8, "GLB header, length")?;
-    if length as usize != bytes.len() {
-        let expected = format!("{}, the size of the file", bytes.len());
+    let Some(bytes) = bytes.get(..length as usize) else {
+        let expected = format!("at most {}, the size of the file", bytes.len());
         return Err(Fault::new(
             "GLB header, length",
             length.to_string(),
             expected,
         ));
-    }
+    };
     let (mut json, mut bin) = (None, None);
     let mut at = 12;
     for index in 0.. {
@@ -399,7 +400,7 @@ mod tests {
                 glb(3, &[(JSON_CHUNK, json)]),
                 "GLB header, version: found 3",
             ),
-            (longer, "GLB header, length: found 48, expected 47"),
+            (longer, "GLB header, length: found 48, expected at most 47"),
             (chunk, "GLB chunk 0, length: found 28, expected at most 27"),
             (glb(2, &[]), "GLB: found no chunks"),
             (

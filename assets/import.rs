@@ -32,6 +32,7 @@ mod clips;
 mod document;
 #[cfg(test)]
 mod fixture;
+mod keys;
 mod matrix;
 mod nodes;
 mod objects;

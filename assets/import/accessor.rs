@@ -106,6 +106,12 @@ impl<'a> Reader<'a> {
         Ok(values)
     }
 
+    /// How the numbers of accessor `index` are stored.
+    pub(super) fn stored_as(&self, index: usize) -> Option<DataType> {
+        let accessor = self.document.accessors.get(index)?;
+        component(accessor.component_type.get())
+    }
+
     /// The first `count` matrices of accessor `index`, column by column; it may hold more.
     pub(super) fn read_matrices(&mut self, index: usize, count: usize) -> Result<Vec<Mat4>, Fault> {
         let matrices = self.read::<16>(index, Dimensions::Mat4, Stored::Float)?;
@@ -248,6 +254,18 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// The component type of a code, of those that keys can have.
+fn component(code: usize) -> Option<DataType> {
+    match u32::try_from(code).unwrap_or(0) {
+        codes::FLOAT => Some(DataType::F32),
+        codes::BYTE => Some(DataType::I8),
+        codes::UNSIGNED_BYTE => Some(DataType::U8),
+        codes::SHORT => Some(DataType::I16),
+        codes::UNSIGNED_SHORT => Some(DataType::U16),
+        _ => None,
+    }
+}
+
 /// The component type, when type and storage are what the reader can use.
 fn format_of(
     accessor: &Accessor,
@@ -269,14 +287,7 @@ fn format_of(
         return Err(Fault::new(place("type"), found, format!("{name:?}")));
     }
     let code = accessor.component_type.get();
-    let component = match u32::try_from(code).unwrap_or(0) {
-        codes::FLOAT => Some(DataType::F32),
-        codes::BYTE => Some(DataType::I8),
-        codes::UNSIGNED_BYTE => Some(DataType::U8),
-        codes::SHORT => Some(DataType::I16),
-        codes::UNSIGNED_SHORT => Some(DataType::U16),
-        _ => None,
-    };
+    let component = component(code);
     match (component, stored) {
         (Some(DataType::F32), _) => Ok(DataType::F32),
         (Some(integer), Stored::FloatOrNormalized) if accessor.normalized => Ok(integer),

@@ -1,4 +1,4 @@
-//! Animations become clips: checked keys, one track per channel. *glTF 2.0 §3.11* `[K1]` `[B5]`
+//! Animations become clips: one track per channel, its keys checked in [`super::keys`]. *glTF 2.0 §3.11* `[K1]`
 //!
 //! What the format forbids and playing depends on is an error (times, counts, types, doubled targets); what merely
 //! cannot be shown is left out with a warning (paths of extensions, weights of a mesh without targets); channels
@@ -10,10 +10,11 @@ use gltf::accessor::Dimensions;
 
 use super::accessor::{Reader, Stored};
 use super::document::{Channel, Document, Sampler};
-use super::nodes::{Joints, check_rotation};
+use super::keys::{self, Shape};
+use super::nodes::Joints;
 use super::{Mesh, Warnings};
 use crate::assets::json::{Fault, entry, named, quote};
-use crate::clip::{Clip, Interpolation, Track, TrackValues, align_hemispheres};
+use crate::clip::{Clip, Interpolation, Track, TrackValues};
 
 /// A property of a node that a channel can move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -185,9 +186,18 @@ impl Clips<'_> {
             self.warnings
                 .add(|| format!("{}: a spline of one key is a constant", place.describe()));
         }
-        let output = sampler.output.get();
+        let shape = Shape {
+            accessor: sampler.output.get(),
+            keys: times.len(),
+            per_key: if interpolation == Interpolation::CubicSpline {
+                3
+            } else {
+                1
+            },
+            per_value: if path == Path::Weights { targets } else { 1 },
+        };
         let values = self
-            .values(place, path, output, interpolation, times.len(), targets)
+            .values(place, path, &shape)
             .map_err(|fault| fault.or_at(&at("output")))?;
         Ok(Some(Track {
             joint: self.joints.of_node[node],
@@ -231,187 +241,50 @@ impl Clips<'_> {
         if let Some(Some(times)) = self.times.get(accessor) {
             return Ok(Arc::clone(times));
         }
-        let times = self
-            .reader
-            .read::<1>(accessor, Dimensions::Scalar, Stored::Float)?;
-        let times = times.as_flattened();
-        for (key, &time) in times.iter().enumerate() {
-            let place = || format!("/accessors/{accessor}, element {key}");
-            if !time.is_finite() {
-                let found = format!("key {key} at {time} s");
-                return Err(Fault::new(place(), found, "a finite time"));
-            }
-            if key > 0 && times[key - 1] >= time {
-                let found = format!("key {key} at {time} s");
-                let before = times[key - 1];
-                let expected = format!("a time after key {} at {before} s", key - 1);
-                return Err(Fault::new(place(), found, expected));
-            }
-        }
-        let times: Arc<[f32]> = times.into();
+        let times = keys::times(&mut self.reader, accessor)?;
         self.times[accessor] = Some(Arc::clone(&times));
         Ok(times)
     }
 
-    fn values(
-        &mut self,
-        place: &Place,
-        path: Path,
-        accessor: usize,
-        interpolation: Interpolation,
-        keys: usize,
-        targets: usize,
-    ) -> Result<TrackValues, Fault> {
-        let per_key = match interpolation {
-            Interpolation::CubicSpline => 3,
-            Interpolation::Step | Interpolation::Linear => 1,
-        };
-        let per_value = if path == Path::Weights { targets } else { 1 };
-        let shape = Shape {
-            accessor,
-            keys,
-            per_key,
-            per_value,
-        };
-        Ok(match path {
-            Path::Translation => TrackValues::Translation(self.floats(
-                place,
-                &shape,
-                Dimensions::Vec3,
-                Stored::Float,
-            )?),
-            Path::Scale => {
-                TrackValues::Scale(self.floats(place, &shape, Dimensions::Vec3, Stored::Float)?)
+    /// The values at the keys, with warnings about what was put right.
+    fn values(&mut self, place: &Place, path: Path, shape: &Shape) -> Result<TrackValues, Fault> {
+        let reader = &mut self.reader;
+        let (values, repairs) = match path {
+            Path::Translation | Path::Scale => {
+                let wanted = (Dimensions::Vec3, Stored::Float);
+                let (values, repairs) = keys::values(reader, shape, wanted)?;
+                let values = if path == Path::Scale {
+                    TrackValues::Scale(values)
+                } else {
+                    TrackValues::Translation(values)
+                };
+                (values, repairs)
             }
-            Path::Weights => TrackValues::Weights {
-                count: targets,
-                values: self
-                    .floats::<1>(place, &shape, Dimensions::Scalar, Stored::FloatOrNormalized)?
-                    .into_flattened(),
-            },
             Path::Rotation => {
-                let mut values =
-                    self.floats(place, &shape, Dimensions::Vec4, Stored::FloatOrNormalized)?;
-                self.check_rotations(place, &shape, &mut values)?;
-                align_hemispheres(&mut values, per_key, per_key / 2);
-                TrackValues::Rotation(values)
+                let (values, repairs) = keys::rotations(reader, shape)?;
+                (TrackValues::Rotation(values), repairs)
             }
-        })
-    }
-
-    /// The values of a track, as many as its keys ask for, all finite.
-    fn floats<const N: usize>(
-        &mut self,
-        place: &Place,
-        shape: &Shape,
-        dimensions: Dimensions,
-        stored: Stored,
-    ) -> Result<Vec<[f32; N]>, Fault> {
-        let mut values = self.reader.read::<N>(shape.accessor, dimensions, stored)?;
-        let count = shape.count();
-        if values.len() != count {
-            return Err(Fault::new(
-                format!("/accessors/{}/count", shape.accessor),
-                values.len().to_string(),
-                shape.explain(),
-            ));
-        }
-        if shape.per_key == 3 {
-            let clean = clear_unused_tangents(&mut values, shape.per_value);
-            if !clean {
-                self.warnings.add(|| {
-                    let place = place.describe();
-                    format!("{place}: the first in-tangent or last out-tangent is not finite; it is not used")
-                });
+            Path::Weights => {
+                let wanted = (Dimensions::Scalar, Stored::FloatOrNormalized);
+                let (values, repairs) = keys::values::<1>(reader, shape, wanted)?;
+                let count = shape.per_value;
+                let values = values.into_flattened();
+                (TrackValues::Weights { count, values }, repairs)
             }
-        }
-        let bad = values.as_flattened().iter().position(|n| !n.is_finite());
-        match bad {
-            None => Ok(values),
-            Some(number) => Err(Fault::new(
-                format!("/accessors/{}, element {}", shape.accessor, number / N),
-                format!("{:?}", values[number / N]),
-                "finite numbers",
-            )),
-        }
-    }
-
-    /// Rotation keys have a direction; those far from length 1 are normalised, with their tangents.
-    fn check_rotations(
-        &mut self,
-        place: &Place,
-        shape: &Shape,
-        values: &mut [[f32; 4]],
-    ) -> Result<(), Fault> {
-        let value = shape.per_key / 2;
-        let mut normalised = 0_usize;
-        for (key, stored) in values.chunks_exact_mut(shape.per_key).enumerate() {
-            let rotation = stored[value];
-            let unit = check_rotation(rotation).ok_or_else(|| {
-                let element = key * shape.per_key + value;
-                let place = format!("/accessors/{}, element {element}", shape.accessor);
-                Fault::new(
-                    place,
-                    format!("key {key} with rotation {rotation:?}"),
-                    "a unit quaternion",
-                )
-            })?;
-            if unit != rotation {
-                let (i, _) = largest(rotation);
-                let scale = unit[i] / rotation[i];
-                for tangent in stored.iter_mut() {
-                    *tangent = tangent.map(|n| n * scale);
-                }
-                stored[value] = unit;
-                normalised += 1;
-            }
-        }
-        // Unit quaternions in 8 bits are up to 1 % off: that is the storage, not a mistake.
-        let bytes = matches!(
-            self.document.accessors[shape.accessor].component_type.get(),
-            5120 | 5121
-        );
-        if normalised > 0 && !bytes {
+        };
+        if repairs.unused_tangents {
             self.warnings.add(|| {
                 let place = place.describe();
-                format!("{place}: {normalised} keys are not of length 1 and were normalised")
+                format!("{place}: the first in-tangent or last out-tangent is not finite; it is not used")
             });
         }
-        Ok(())
-    }
-}
-
-/// How many values a track has, and why.
-struct Shape {
-    accessor: usize,
-    keys: usize,
-    per_key: usize,
-    per_value: usize,
-}
-
-impl Shape {
-    fn count(&self) -> usize {
-        self.keys
-            .saturating_mul(self.per_key)
-            .saturating_mul(self.per_value)
-    }
-
-    /// `6: 2 keys, 3 values each (CUBICSPLINE)`
-    fn explain(&self) -> String {
-        let Self {
-            keys,
-            per_key,
-            per_value,
-            ..
-        } = self;
-        let mut text = format!("{}: {keys} keys", self.count());
-        if *per_key == 3 {
-            text.push_str(", in-tangent, value and out-tangent each");
+        if repairs.normalised > 0 {
+            self.warnings.add(|| {
+                let (place, count) = (place.describe(), repairs.normalised);
+                format!("{place}: {count} keys are not of length 1 and were normalised")
+            });
         }
-        if *per_value != 1 {
-            text.push_str(&format!(", {per_value} morph targets"));
-        }
-        text
+        Ok(values)
     }
 }
 
@@ -429,32 +302,6 @@ fn interpolation(sampler: &Sampler, place: &Place) -> Result<Interpolation, Faul
             "\"LINEAR\", \"STEP\" or \"CUBICSPLINE\"",
         )),
     }
-}
-
-/// The first in-tangent and the last out-tangent are never used: what is not finite there becomes 0. False if it did.
-fn clear_unused_tangents<const N: usize>(values: &mut [[f32; N]], per_value: usize) -> bool {
-    let last = values.len().saturating_sub(per_value);
-    let mut clean = true;
-    for range in [0..per_value.min(values.len()), last..values.len()] {
-        for number in values[range].as_flattened_mut() {
-            if !number.is_finite() {
-                *number = 0.0;
-                clean = false;
-            }
-        }
-    }
-    clean
-}
-
-/// Index and size of the component that is largest without its sign.
-fn largest(q: [f32; 4]) -> (usize, f32) {
-    let mut largest = (0, 0.0);
-    for (i, n) in q.iter().enumerate() {
-        if n.abs() > largest.1 {
-            largest = (i, n.abs());
-        }
-    }
-    largest
 }
 
 #[cfg(test)]
