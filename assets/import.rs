@@ -33,7 +33,7 @@ mod document;
 #[cfg(test)]
 mod fixture;
 mod keys;
-mod matrix;
+pub(super) mod matrix;
 mod nodes;
 mod objects;
 

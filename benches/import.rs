@@ -34,6 +34,11 @@ fn flounce_reads(file: &Path, bytes: &[u8]) -> usize {
         .sum()
 }
 
+/// Keeps the compiler from leaving the value out.
+fn visit<T>(value: T) {
+    black_box(value);
+}
+
 fn gltf_reads(bytes: &[u8]) -> usize {
     use gltf::animation::util::ReadOutputs;
     let file = gltf::Gltf::from_slice(bytes).expect("a valid file");
@@ -49,14 +54,10 @@ fn gltf_reads(bytes: &[u8]) -> usize {
             keys += 1;
         }
         match reader.read_outputs().expect("values") {
-            ReadOutputs::Translations(values) => values.for_each(|value| drop(black_box(value))),
-            ReadOutputs::Scales(values) => values.for_each(|value| drop(black_box(value))),
-            ReadOutputs::Rotations(values) => {
-                values.into_f32().for_each(|value| drop(black_box(value)))
-            }
-            ReadOutputs::MorphTargetWeights(values) => {
-                values.into_f32().for_each(|value| drop(black_box(value)))
-            }
+            ReadOutputs::Translations(values) => values.for_each(visit),
+            ReadOutputs::Scales(values) => values.for_each(visit),
+            ReadOutputs::Rotations(values) => values.into_f32().for_each(visit),
+            ReadOutputs::MorphTargetWeights(values) => values.into_f32().for_each(visit),
         }
     }
     keys

@@ -1,4 +1,6 @@
-//! Colliders: shapes, masks, and the data of a static collider.
+//! Colliders: shapes, masks, and the same shapes scaled to metres for the solver.
+//!
+//! What happens when two of them meet is in [`crate::contact`].
 
 use bevy_ecs::component::Component;
 use bevy_math::Vec3;
@@ -84,4 +86,74 @@ pub struct StaticCollider {
     pub joint: Option<usize>,
     /// Shape and mask.
     pub collider: Collider,
+}
+
+/// A shape scaled to metres, in its joint's model frame.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum PlacedShape {
+    /// A ball.
+    Sphere {
+        /// From the joint's origin.
+        offset: [f32; 3],
+        /// ≥ 0.
+        radius: f32,
+    },
+    /// A tapered capsule.
+    Capsule {
+        /// Both ends, from the joint's origin.
+        offset: [[f32; 3]; 2],
+        /// At both ends, ≥ 0.
+        radius: [f32; 2],
+    },
+    /// The bone with a thickness.
+    Line {
+        /// Inset times scale at both ends, ≥ 0.
+        inset: [f32; 2],
+        /// At both ends, ≥ 0.
+        radius: [f32; 2],
+    },
+    /// A half-space.
+    Plane {
+        /// Unit, model space.
+        normal: [f32; 3],
+        /// Along the normal.
+        offset: f32,
+    },
+}
+
+impl PlacedShape {
+    /// `shape` on a joint whose model scale at rest is `scale`: offsets are scaled per axis, radii and insets by the
+    /// largest |scale|. A NaN or negative inset counts as 0. `[X1]`
+    pub fn new(shape: &Shape, scale: Vec3) -> Self {
+        let widest = scale.abs().max_element();
+        match *shape {
+            Shape::Sphere { offset, radius } => Self::Sphere {
+                offset: (scale * offset).to_array(),
+                radius: radius * widest,
+            },
+            Shape::Capsule {
+                offset_a,
+                offset_b,
+                radius_a,
+                radius_b,
+            } => Self::Capsule {
+                offset: [(scale * offset_a).to_array(), (scale * offset_b).to_array()],
+                radius: [radius_a * widest, radius_b * widest],
+            },
+            Shape::Line {
+                inset_a,
+                inset_b,
+                radius_a,
+                radius_b,
+                scale: stretch,
+            } => Self::Line {
+                inset: [inset_a, inset_b].map(|inset| inset.max(0.0) * stretch * widest),
+                radius: [radius_a * widest, radius_b * widest],
+            },
+            Shape::Plane { normal, offset } => Self::Plane {
+                normal: normal.normalize_or(Vec3::Y).to_array(),
+                offset,
+            },
+        }
+    }
 }

@@ -70,7 +70,7 @@ pub trait Lane:
     /// Whether the number is neither infinite nor NaN.
     #[inline(always)]
     fn finite(self) -> Self::Mask {
-        (self - self).le(Self::splat(0.0))
+        self.abs().lt(Self::splat(f32::INFINITY))
     }
 }
 
@@ -269,11 +269,11 @@ impl<const N: usize> Lane for Wide<N> {
     }
     #[inline(always)]
     fn min(self, other: Self) -> Self {
-        self.zip(other, |a, b| Lane::min(a, b))
+        self.zip(other, Lane::min)
     }
     #[inline(always)]
     fn max(self, other: Self) -> Self {
-        self.zip(other, |a, b| Lane::max(a, b))
+        self.zip(other, Lane::max)
     }
     #[inline(always)]
     fn copysign(self, sign: Self) -> Self {

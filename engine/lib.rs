@@ -7,13 +7,21 @@
 //! the actor (the parent of the rig's root joints), *joint space* is a joint's own. Fields in other units say so in
 //! their name.
 
-#[cfg(feature = "assets")]
+#[cfg(feature = "rig_files")]
 #[path = "../assets/mod.rs"]
 pub mod assets;
+pub mod bone;
 pub mod clip;
 pub mod collider;
+pub mod contact;
+pub mod crowd;
 pub mod lane;
+pub mod limit;
+pub mod plan;
 pub mod pose;
 pub mod rig;
 pub mod rotation;
+pub mod substep;
 pub mod swing;
+#[path = "../systems/mod.rs"]
+pub mod systems;

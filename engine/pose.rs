@@ -155,15 +155,19 @@ impl ModelTransform {
     }
 }
 
-/// The pose of an actor: one transform per joint against its parent, in the rig's joint order.
+/// The animated pose of an actor, in the rig's joint order: what the host gives before a frame. Starts at rest.
 ///
-/// A host that animates the actor itself writes the animated pose here before each frame; after the frame it holds
-/// the pose to show, with the swing joints' rotations in place. A clip-driven actor's is overwritten each frame.
+/// The engine reads it and never writes it. A clip-driven actor samples its clip instead.
+#[derive(Component, Clone, Debug, PartialEq)]
+pub struct AnimatedPose(pub Vec<JointTransform>);
+
+/// The pose of an actor to show: one transform per joint against its parent, in the rig's joint order; right after the
+/// frame ran, with the rotations of the swing joints in place.
 #[derive(Component, Clone, Debug, PartialEq)]
 pub struct LocalPose(pub Vec<JointTransform>);
 
-/// The model transforms of [`LocalPose`], in the rig's joint order; right after the frame ran.
-#[derive(Component, Clone, Debug, PartialEq)]
+/// The model transforms of [`LocalPose`], in the rig's joint order. Optional: actors that carry it get it filled.
+#[derive(Component, Clone, Debug, Default, PartialEq)]
 pub struct ModelPose(pub Vec<ModelTransform>);
 
 /// Joints whose animated transform was not finite this frame, by index; they took their rest pose. `[B6]` `[V8]`

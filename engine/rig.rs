@@ -1,9 +1,11 @@
 //! Rigs: what a character is. Joints parents-first, rest pose, swing joints, static colliders.
 
 use bevy_ecs::component::Component;
+use bevy_ecs::entity::Entity;
+use bevy_ecs::world::World;
 
 use crate::collider::StaticCollider;
-use crate::pose::{JointTransform, LocalPose, ModelTransform};
+use crate::pose::{JointTransform, ModelTransform};
 use crate::swing::SwingJoint;
 
 /// One joint of a rig.
@@ -54,11 +56,6 @@ impl Rig {
         }
     }
 
-    /// The rest transforms against the parents.
-    pub fn rest_pose(&self) -> LocalPose {
-        LocalPose(self.joints.iter().map(|joint| joint.rest).collect())
-    }
-
     /// The rest transforms in model space, metres.
     pub fn rest_model(&self) -> Vec<ModelTransform> {
         let mut model: Vec<ModelTransform> = Vec::with_capacity(self.joints.len());
@@ -91,5 +88,57 @@ impl Rig {
         } else {
             format!("\"{name}\" (node {source})")
         }
+    }
+}
+
+/// A rig in a World: the entities that carry its parts, each of which can be inspected and edited.
+///
+/// Joint entities carry [`Joint`] and, where they swing, [`SwingJoint`]; colliders are entities of their own. Editing a
+/// component recompiles the rig before the next frame.
+#[derive(Component, Clone, Debug)]
+pub struct RigParts {
+    /// One per joint, parents first.
+    pub joints: Vec<Entity>,
+    /// The joint entities that swing, in the rig's order; one whose [`SwingJoint`] was removed is passed over.
+    pub swing: Vec<Entity>,
+    /// The entities of the static colliders, in the rig's order; a despawned one is passed over.
+    pub colliders: Vec<Entity>,
+    /// See [`Rig::metres_per_unit`].
+    pub metres_per_unit: f32,
+    /// See [`Rig::root_correction`].
+    pub root_correction: Option<usize>,
+}
+
+impl RigParts {
+    /// Spawns the entities of `rig` and returns the rig's own, which carries [`RigParts`].
+    ///
+    /// Where two swing joints are on one joint the first counts.
+    pub fn spawn(rig: &Rig, world: &mut World) -> Entity {
+        let joints: Vec<Entity> = rig
+            .joints
+            .iter()
+            .map(|joint| world.spawn(joint.clone()).id())
+            .collect();
+        let mut swing = Vec::with_capacity(rig.swing.len());
+        for part in &rig.swing {
+            let entity = joints[part.joint];
+            if world.get::<SwingJoint>(entity).is_none() {
+                world.entity_mut(entity).insert(*part);
+                swing.push(entity);
+            }
+        }
+        let colliders = rig
+            .colliders
+            .iter()
+            .map(|collider| world.spawn(*collider).id())
+            .collect();
+        let parts = Self {
+            joints,
+            swing,
+            colliders,
+            metres_per_unit: rig.metres_per_unit,
+            root_correction: rig.root_correction,
+        };
+        world.spawn(parts).id()
     }
 }

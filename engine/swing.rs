@@ -1,7 +1,7 @@
 //! Swing joints: the parameters of a joint that moves by itself, of an actor, and of the solver. `[5.1]`
 
 use bevy_ecs::component::Component;
-use bevy_math::Vec3;
+use bevy_math::{Quat, Vec3};
 
 use crate::collider::Collider;
 
@@ -229,4 +229,26 @@ impl Default for SwingProfile {
             parallel_epsilon: ParallelEpsilon::Documented,
         }
     }
+}
+
+/// What the swing joints of an actor did, in the order of the rig's swing joints. Optional: actors that carry it get it
+/// filled. Entries of passive and inactive joints are `None`.
+#[derive(Component, Clone, Debug, Default, PartialEq)]
+pub struct SwingReadout(pub Vec<Option<SwingResult>>);
+
+/// What one swing joint did.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SwingResult {
+    /// Its particle, model space, metres, at the frame's time.
+    pub particle: Vec3,
+    /// The local rotation written, at the frame's time.
+    pub rotation: Quat,
+    /// How far that is from the animated local rotation, radians.
+    pub deflection: f32,
+    /// Speed of the particle over the last substep, metres per second, in the space that moves with the root. `[S1]`
+    pub velocity: Vec3,
+    /// Hits of its own collider in the last substep.
+    pub hits: u32,
+    /// Its last hit: the normal, and where it left the particle, model space; `None` before the first.
+    pub last_hit: Option<(Vec3, Vec3)>,
 }

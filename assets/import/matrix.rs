@@ -23,11 +23,11 @@ type Matrix = [[f64; 3]; 3];
 
 /// What a matrix decomposes to.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Decomposed {
+pub(in crate::assets) struct Decomposed {
     /// The matrix, or the nearest that a joint can have.
-    pub(super) transform: JointTransform,
+    pub(in crate::assets) transform: JointTransform,
     /// Whether it is only the nearest.
-    pub(super) sheared: bool,
+    pub(in crate::assets) sheared: bool,
 }
 
 /// Whether a column-major matrix is affine: last row (0, 0, 0, 1).
@@ -37,7 +37,7 @@ pub(super) fn is_affine(matrix: &[f32; 16]) -> bool {
 }
 
 /// Decomposes a column-major affine matrix of finite numbers.
-pub(super) fn decompose(matrix: &[f32; 16]) -> Decomposed {
+pub(in crate::assets) fn decompose(matrix: &[f32; 16]) -> Decomposed {
     let column = |c: usize| [0, 1, 2].map(|r| f64::from(matrix[4 * c + r]));
     let mut axes: Matrix = [column(0), column(1), column(2)];
     let mirrored = dot(axes[0], cross(axes[1], axes[2])) < 0.0;

@@ -1,0 +1,243 @@
+//! Crowds: the state of the actors that share a plan, laid out in lanes.
+//!
+//! Memory of a group is `[joint][component][lane]`: one actor per lane. With one lane it is an actor's own block.
+//! A slot is given to an actor when it appears and taken back when it goes; nobody else moves.
+
+use std::sync::Arc;
+
+use bevy_ecs::entity::Entity;
+use bevy_ecs::resource::Resource;
+
+use crate::lane::{Lane, Vec3x};
+use crate::plan::Plan;
+use crate::pose::{JointTransform, ModelTransform};
+use crate::substep::FrameSchedule;
+use crate::swing::{ActorProperties, SwingProfile};
+
+/// Components of a particle, as offsets to be multiplied by the number of lanes.
+pub mod particle {
+    /// Position in shifted space, x y z, metres. `[S1]`
+    pub const POSITION: usize = 0;
+    /// Position one substep before.
+    pub const PREVIOUS: usize = 3;
+    /// Origin of the joint in model space: t0.
+    pub const ORIGIN: usize = 6;
+    /// Rest rotation of the joint in model space: r0.
+    pub const REST: usize = 9;
+    /// Rotation resolved last in model space.
+    pub const ROTATION: usize = 13;
+    /// The actor's root correction for this joint: rc. `[S1]`
+    pub const CORRECTION: usize = 17;
+    /// Euler angles of the deviation resolved last, radians; kept only for reference joints. `[V2]`
+    pub const ANGLES: usize = 20;
+    /// Number of hits in the last substep. `[X5]`
+    pub const HITS: usize = 23;
+    /// Normal of the last hit.
+    pub const HIT_NORMAL: usize = 24;
+    /// Where the last hit left the particle, true model space.
+    pub const HIT_POSITION: usize = 27;
+    /// Number of components.
+    pub const COMPONENTS: usize = 30;
+}
+
+/// Components of a joint's result after a substep.
+pub mod result {
+    /// Local rotation to be written, x y z w, in the parent's model frame.
+    pub const ROTATION: usize = 0;
+    /// Particle in true model space, metres.
+    pub const POSITION: usize = 4;
+    /// Number of components.
+    pub const COMPONENTS: usize = 7;
+}
+
+/// Components of an actor's properties, in model space.
+pub mod property {
+    /// `[V5]`
+    pub const WEIGHT: usize = 0;
+    /// `[S7]`
+    pub const POWER: usize = 1;
+    /// a of `[S1]`
+    pub const ROOT_HORIZONTAL: usize = 2;
+    /// b of `[S1]`
+    pub const ROOT_VERTICAL: usize = 3;
+    /// Unit, x y z.
+    pub const GRAVITY: usize = 4;
+    /// x y z.
+    pub const FORCE: usize = 7;
+    /// Number of components.
+    pub const COMPONENTS: usize = 10;
+}
+
+/// Numbers per joint of a rigid transform.
+pub const RIGID: usize = 7;
+/// Numbers of a placed static collider: both ends.
+pub const PLACED: usize = 6;
+
+/// What a group holds: one actor per lane.
+#[derive(Clone, Debug, Default)]
+pub struct Group {
+    /// How many lanes.
+    pub lanes: usize,
+    /// `[swing joint][`[`particle`]`][lane]`
+    pub particles: Vec<f32>,
+    /// Results of the last substep, `[swing joint][`[`result`]`][lane]`.
+    pub results: Vec<f32>,
+    /// Results of the substep before.
+    pub results_before: Vec<f32>,
+    /// Placed static colliders, `[collider][end a x y z, end b x y z][lane]`, model space.
+    pub statics: Vec<f32>,
+    /// `[`[`property`]`][lane]`
+    pub properties: Vec<f32>,
+    /// Animated transforms against the parents, scaled and rigid: `[pose][joint][t x y z, r x y z w][lane]`.
+    pub locals: Vec<f32>,
+    /// Animated model transforms, likewise.
+    pub models: Vec<f32>,
+    /// hips of `[S1]` at the last frame, `[x y z][lane]`, metres.
+    pub last_hips: Vec<f32>,
+    /// Particles that were not finite in this frame and were put at rest: `(lane, place)`. `[V8]`
+    pub restored: Vec<(usize, usize)>,
+}
+
+impl Group {
+    /// Room for `lanes` actors of `plan`.
+    pub fn new(plan: &Plan, lanes: usize) -> Self {
+        let swings = plan.swings.len();
+        Self {
+            lanes,
+            particles: vec![0.0; swings * particle::COMPONENTS * lanes],
+            results: vec![0.0; swings * result::COMPONENTS * lanes],
+            results_before: vec![0.0; swings * result::COMPONENTS * lanes],
+            statics: vec![0.0; plan.statics.len() * PLACED * lanes],
+            properties: vec![0.0; property::COMPONENTS * lanes],
+            locals: Vec::new(),
+            models: Vec::new(),
+            last_hips: vec![0.0; 3 * lanes],
+            restored: Vec::new(),
+        }
+    }
+
+    /// Makes room for `poses` animated poses of `joints` joints.
+    pub fn reserve_poses(&mut self, poses: usize, joints: usize) {
+        let needed = poses * joints * RIGID * self.lanes;
+        if self.locals.len() < needed {
+            self.locals.resize(needed, 0.0);
+            self.models.resize(needed, 0.0);
+        }
+    }
+
+    /// Writes one actor's properties into `lane`; gravity and force are in model space already.
+    pub fn set_properties(&mut self, lane: usize, of: &ActorProperties) {
+        let gravity = of.gravity.to_array();
+        let force = of.global_force.to_array();
+        let values = [
+            of.weight,
+            of.swing_power,
+            of.root_horizontal_weight,
+            of.root_vertical_weight,
+            gravity[0],
+            gravity[1],
+            gravity[2],
+            force[0],
+            force[1],
+            force[2],
+        ];
+        for (component, value) in values.into_iter().enumerate() {
+            self.properties[component * self.lanes + lane] = value;
+        }
+    }
+
+    /// Offset of the first lane of joint `joint` in pose `pose` in [`Group::locals`] and [`Group::models`].
+    #[inline(always)]
+    pub fn pose_offset(&self, pose: usize, joint: usize, joints: usize) -> usize {
+        (pose * joints + joint) * RIGID * self.lanes
+    }
+
+    /// One property of all lanes.
+    #[inline(always)]
+    pub fn property<L: Lane>(&self, component: usize) -> L {
+        L::load(&self.properties[component * L::LANES..])
+    }
+
+    /// Three properties of all lanes.
+    #[inline(always)]
+    pub fn property_vector<L: Lane>(&self, component: usize) -> Vec3x<L> {
+        Vec3x::load(&self.properties[component * L::LANES..])
+    }
+}
+
+/// One actor's place.
+#[derive(Debug, Default)]
+pub struct Slot {
+    /// Whose it is; `None` when free.
+    pub actor: Option<Entity>,
+    /// State of the actor: a group of one lane.
+    pub group: Group,
+    /// What the running frame asks of it.
+    pub schedule: FrameSchedule,
+    /// The switches it runs with.
+    pub profile: SwingProfile,
+    /// Poses of the frame's substeps, `[pose][joint]`; only the joints the plan needs are up to date.
+    pub poses: Vec<JointTransform>,
+    /// Model transforms of the pose in work, in joint order: scratch.
+    pub scales: Vec<ModelTransform>,
+    /// The animated pose to be shown, in joint order.
+    pub shown: Vec<JointTransform>,
+    /// The host's input pose of the last frame, in joint order.
+    pub last_input: Vec<JointTransform>,
+    /// Joints whose animated transform was not finite in this frame, ascending.
+    pub invalid: Vec<usize>,
+}
+
+/// The actors of one plan.
+#[derive(Debug)]
+pub struct Crowd {
+    /// What they share.
+    pub plan: Arc<Plan>,
+    /// Their places.
+    pub slots: Vec<Slot>,
+}
+
+impl Crowd {
+    /// Gives `actor` a free slot, or a new one, at rest; returns its index.
+    pub fn seat(&mut self, actor: Entity) -> usize {
+        let free = self.slots.iter().position(|slot| slot.actor.is_none());
+        let index = free.unwrap_or_else(|| {
+            self.slots.push(Slot::default());
+            self.slots.len() - 1
+        });
+        self.slots[index] = Slot {
+            actor: Some(actor),
+            group: Group::new(&self.plan, 1),
+            ..Slot::default()
+        };
+        index
+    }
+}
+
+/// All crowds of a World, in the order their plans appeared.
+#[derive(Resource, Debug, Default)]
+pub struct Crowds(pub Vec<Crowd>);
+
+impl Crowds {
+    /// The crowd of `plan`, made if there is none; returns its index.
+    pub fn of_plan(&mut self, plan: &Arc<Plan>) -> usize {
+        let known = self
+            .0
+            .iter()
+            .position(|crowd| Arc::ptr_eq(&crowd.plan, plan));
+        known.unwrap_or_else(|| {
+            self.0.push(Crowd {
+                plan: Arc::clone(plan),
+                slots: Vec::new(),
+            });
+            self.0.len() - 1
+        })
+    }
+
+    /// Takes the slot of `actor` back; true if it had one.
+    pub fn leave(&mut self, actor: Entity) -> bool {
+        let slots = self.0.iter_mut().flat_map(|crowd| &mut crowd.slots);
+        let mut own = slots.filter(|slot| slot.actor == Some(actor));
+        own.next().map(|slot| *slot = Slot::default()).is_some()
+    }
+}

@@ -1,0 +1,334 @@
+//! Limits: keeping a joint's deviation from rest inside an interval per Euler axis. `[V2]` `[C2]`
+//!
+//! ```text
+//! δ = r0⁻¹·r            e = euler_ZXY(δ)            δ' = from_euler(clamp(e, low, high))
+//! ```
+//!
+//! The hot path needs no trigonometry: an angle is kept as its sine and cosine, compared by a *pseudo-angle* that grows
+//! with the angle, replaced by the sine and cosine of the end it passed, and halved with square roots. It agrees with
+//! the trigonometric form to 2e-7. Intervals that move with a reference joint, and X intervals that lie wholly
+//! beyond ±90° (where an arcsine cannot reach), take the trigonometric form.
+
+use bevy_math::ops;
+
+use crate::lane::{Lane, LaneMask};
+use crate::rotation::{self, GIMBAL_SINE, Rotation};
+use crate::swing::Limit;
+
+/// One end of an interval, ready to be compared and put in place.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct End {
+    /// Grows with the angle from −2 at −180° to 2 at 180°; ±3 beyond, where it is never reached.
+    pub pseudo: f32,
+    /// Sine of the angle.
+    pub sine: f32,
+    /// Cosine of the angle.
+    pub cosine: f32,
+}
+
+/// A limit compiled.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LimitPlan {
+    /// Lower ends x y z, radians, in the joint's model frame.
+    pub low: [f32; 3],
+    /// Upper ends x y z, radians.
+    pub high: [f32; 3],
+    /// Sines of the ends of X.
+    pub x: [f32; 2],
+    /// Ends of Y.
+    pub y: [End; 2],
+    /// Ends of Z.
+    pub z: [End; 2],
+    /// Whether the interval can be clamped without trigonometry.
+    pub algebraic: bool,
+    /// Place of the reference joint and, per axis, how much of its angle shifts the interval.
+    pub reference: Option<(usize, [f32; 3])>,
+}
+
+/// ±1 per axis: what a mirrored frame does to an angle about that axis. `[C1]`
+pub fn angle_signs(sign: [f32; 3]) -> [f32; 3] {
+    [sign[1] * sign[2], sign[2] * sign[0], sign[0] * sign[1]]
+}
+
+impl LimitPlan {
+    /// Compiles `limit` (degrees) for a joint whose angles change sign by `signs` in its model frame, see
+    /// [`angle_signs`]: an interval [low, high] of a flipped axis becomes [−high, −low].
+    pub fn new(limit: &Limit, reference: Option<(usize, [f32; 3])>, signs: [f32; 3]) -> Self {
+        let flip = |axis: usize| {
+            let (low, high) = (limit.low[axis], limit.high[axis]);
+            if signs[axis] < 0.0 {
+                (-high, -low)
+            } else {
+                (low, high)
+            }
+        };
+        let ends = [flip(0), flip(1), flip(2)];
+        let low = ends.map(|(low, _)| low.to_radians());
+        let high = ends.map(|(_, high)| high.to_radians());
+        let ends_of = |(low, high): (f32, f32)| [end(low), end(high)];
+        let sine = |degrees: f32| ops::sin(degrees.clamp(-90.0, 90.0).to_radians());
+        let (x_low, x_high) = ends[0];
+        Self {
+            low,
+            high,
+            x: [sine(x_low), sine(x_high)],
+            y: ends_of(ends[1]),
+            z: ends_of(ends[2]),
+            algebraic: reference.is_none() && x_low <= 90.0 && x_high >= -90.0,
+            reference,
+        }
+    }
+
+    /// `deviation` held inside the interval; where it already is, its bits are kept. `[V2]`
+    ///
+    /// `deviation` is δ, unit. `reference` holds the Euler angles of the reference joint's own deviation, radians;
+    /// without a reference it is not read. Also says which lanes were out.
+    #[inline(always)]
+    pub fn apply<L: Lane>(
+        &self,
+        deviation: Rotation<L>,
+        reference: impl Fn(usize) -> [L; 3],
+    ) -> (Rotation<L>, L::Mask) {
+        if self.algebraic {
+            self.clamp_on_the_circle(deviation)
+        } else {
+            let shift = self.reference.map(|(place, weight)| {
+                let angles = reference(place);
+                core::array::from_fn(|axis| angles[axis] * L::splat(weight[axis]))
+            });
+            self.clamp_angles(deviation, shift.unwrap_or([L::splat(0.0); 3]))
+        }
+    }
+
+    #[inline(always)]
+    fn clamp_on_the_circle<L: Lane>(&self, q: Rotation<L>) -> (Rotation<L>, L::Mask) {
+        let (zero, one, two) = (L::splat(0.0), L::splat(1.0), L::splat(2.0));
+        let Rotation { x, y, z, w } = q;
+        let sine = (two * (w * x - y * z)).clamp_to(-one, one);
+        let (low, high) = (L::splat(self.x[0]), L::splat(self.x[1]));
+        let sx = sine.clamp_to(low, high);
+        let cx = (one - sx * sx).max(zero).sqrt();
+
+        let gimbal = L::splat(GIMBAL_SINE).lt(sine.abs());
+        let (mut ys, mut yc) = (two * (w * y + x * z), one - two * (x * x + y * y));
+        let (mut zs, mut zc) = (two * (w * z + x * y), one - two * (x * x + z * z));
+        if gimbal.any() {
+            ys = L::select(gimbal, two * y * w, ys);
+            yc = L::select(gimbal, w * w - y * y, yc);
+            zs = L::select(gimbal, zero, zs);
+            zc = L::select(gimbal, one, zc);
+        }
+        let (sy, cy, y_out) = clamp_circle(ys, yc, &self.y);
+        let (sz, cz, z_out) = clamp_circle(zs, zc, &self.z);
+        let out = sine.lt(low) | high.lt(sine) | y_out | z_out;
+        if !out.any() {
+            return (q, out);
+        }
+        let limited = rotation::compose_half_angles(half(sx, cx), half(sy, cy), half(sz, cz));
+        (Rotation::select(out, limited, q), out)
+    }
+
+    fn clamp_angles<L: Lane>(&self, q: Rotation<L>, shift: [L; 3]) -> (Rotation<L>, L::Mask) {
+        let mut lanes = [q.x, q.y, q.z, q.w];
+        let mut out = L::Mask::splat(false);
+        for lane in 0..L::LANES {
+            let own = Rotation::splat(q.lane(lane));
+            let angles = rotation::to_euler_zxy(own);
+            let shift = shift.map(|s| s.lane(lane));
+            let held: [f32; 3] = core::array::from_fn(|axis| {
+                let (low, high) = (self.low[axis] + shift[axis], self.high[axis] + shift[axis]);
+                angles[axis].clamp_to(low, high)
+            });
+            if held == angles {
+                continue;
+            }
+            let limited = rotation::from_euler_zxy(held).lane(0);
+            out = out | replace_lane::<L>(&mut lanes, lane, limited);
+        }
+        let [x, y, z, w] = lanes;
+        (Rotation::new(x, y, z, w), out)
+    }
+}
+
+/// Puts `value` into one lane of four numbers and says which lane that was.
+fn replace_lane<L: Lane>(lanes: &mut [L; 4], lane: usize, value: [f32; 4]) -> L::Mask {
+    let mut index = [0.0; 64];
+    for (i, slot) in index.iter_mut().enumerate().take(L::LANES) {
+        *slot = i as f32;
+    }
+    let here = L::load(&index) - L::splat(lane as f32);
+    let here = here.abs().lt(L::splat(0.5));
+    for (slot, value) in lanes.iter_mut().zip(value) {
+        *slot = L::select(here, L::splat(value), *slot);
+    }
+    here
+}
+
+fn end(degrees: f32) -> End {
+    let (sine, cosine) = ops::sin_cos(degrees.to_radians());
+    let pseudo = if degrees >= 180.0 {
+        3.0
+    } else if degrees <= -180.0 {
+        -3.0
+    } else {
+        pseudo_angle(sine, cosine)
+    };
+    End {
+        pseudo,
+        sine,
+        cosine,
+    }
+}
+
+/// Grows with the angle of (sine, cosine): the sine on the right half of the circle, ±(2 − |sine|) on the left.
+#[inline(always)]
+fn pseudo_angle<L: Lane>(sine: L, cosine: L) -> L {
+    let left = (L::splat(2.0) - sine.abs()).copysign(sine);
+    L::select(L::splat(0.0).le(cosine), sine, left)
+}
+
+/// The angle of (sine, cosine), any length, held between two ends; normalised. Also says where it was out.
+#[inline(always)]
+fn clamp_circle<L: Lane>(sine: L, cosine: L, [low, high]: &[End; 2]) -> (L, L, L::Mask) {
+    let length = (sine * sine + cosine * cosine).max(L::splat(1e-20)).sqrt();
+    let (sine, cosine) = (sine / length, cosine / length);
+    let angle = pseudo_angle(sine, cosine);
+    let below = angle.lt(L::splat(low.pseudo));
+    let above = L::splat(high.pseudo).lt(angle);
+    let put = |end: f32, mask, other| L::select(mask, L::splat(end), other);
+    let sine = put(high.sine, above, put(low.sine, below, sine));
+    let cosine = put(high.cosine, above, put(low.cosine, below, cosine));
+    (sine, cosine, below | above)
+}
+
+/// Sine and cosine of half the angle in (−180°, 180°] whose sine and cosine are given; accurate near 0° and 180°.
+///
+/// ```text
+/// cos(a/2) = √((1 + cos a)/2)     sin(a/2) = sin a / (2·cos(a/2))       for cos a ≥ 0, the other way round below
+/// ```
+#[inline(always)]
+fn half<L: Lane>(sine: L, cosine: L) -> (L, L) {
+    let half = L::splat(0.5);
+    let large = (half + half * cosine.abs()).sqrt();
+    let small = sine.abs() * half / large;
+    let right = L::splat(0.0).le(cosine);
+    let half_sine = L::select(right, small, large).copysign(sine);
+    (half_sine, L::select(right, large, small))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lane::Wide;
+    use bevy_math::Vec3;
+
+    fn limit(low: [f32; 3], high: [f32; 3]) -> LimitPlan {
+        let limit = Limit {
+            low: low.into(),
+            high: high.into(),
+        };
+        LimitPlan::new(&limit, None, [1.0; 3])
+    }
+
+    fn degrees(q: Rotation<f32>) -> Vec3 {
+        Vec3::from(rotation::to_euler_zxy(q).map(f32::to_degrees))
+    }
+
+    #[test]
+    fn v2_the_algebraic_form_agrees_with_the_trigonometric_one() {
+        let mut random = 12345_u32;
+        let mut next = || {
+            random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (random >> 8) as f32 / 8_388_608.0 - 1.0
+        };
+        let mut worst = 0.0_f32;
+        for _ in 0..200_000 {
+            let q = Rotation::new(next(), next(), next(), next()).normalized();
+            let low = [
+                next() * 45.0 - 45.0,
+                next() * 90.0 - 90.0,
+                next() * 90.0 - 90.0,
+            ];
+            let high = [
+                next() * 45.0 + 45.0,
+                next() * 90.0 + 90.0,
+                next() * 90.0 + 90.0,
+            ];
+            let plan = limit(low, high);
+            // The split of a rotation into angles is not stable near the pole, in either form.
+            if 2.0 * (q.w * q.x - q.y * q.z).abs() > 0.999 {
+                continue;
+            }
+            let (fast, _) = plan.clamp_on_the_circle(q);
+            let (exact, _) = plan.clamp_angles(q, [0.0; 3]);
+            worst = worst.max(rotation::angle_between(fast, exact));
+        }
+        assert!(worst < 2e-5, "largest difference {worst} rad");
+    }
+
+    #[test]
+    fn rot_05_one_sided_limits_hold_on_both_sides() {
+        let plan = limit([0.0, -20.0, 0.0], [0.0, 20.0, 40.0]);
+        for (angles, expected) in [
+            ([10.0, 30.0, 50.0], [0.0, 20.0, 40.0]),
+            ([-10.0, -30.0, -50.0], [0.0, -20.0, 0.0]),
+        ] {
+            let q = rotation::from_euler_zxy(angles.map(f32::to_radians));
+            let found = degrees(plan.apply(q, |_| [0.0; 3]).0);
+            assert!((found - Vec3::from(expected)).length() < 1e-4, "{found}");
+        }
+    }
+
+    #[test]
+    fn rot_05_a_mirrored_frame_mirrors_the_interval() {
+        let limit = Limit {
+            low: Vec3::new(0.0, -20.0, -40.0),
+            high: Vec3::new(0.0, 20.0, 0.0),
+        };
+        let plan = LimitPlan::new(&limit, None, angle_signs([-1.0, 1.0, 1.0]));
+        let (low, high) = (
+            plan.low.map(f32::to_degrees),
+            plan.high.map(f32::to_degrees),
+        );
+        assert!((Vec3::from(low) - Vec3::new(0.0, -20.0, 0.0)).length() < 1e-4);
+        assert!((Vec3::from(high) - Vec3::new(0.0, 20.0, 40.0)).length() < 1e-4);
+    }
+
+    #[test]
+    fn rot_06_wide_open_limits_keep_the_bits() {
+        let plan = limit([-180.0; 3], [180.0; 3]);
+        for angles in [[90.0, 30.0, 0.0], [-90.0, 0.0, 10.0], [5.0, 180.0, -180.0]] {
+            let q = rotation::from_euler_zxy(angles.map(f32::to_radians));
+            assert_eq!(plan.apply(q, |_| [0.0; 3]).0, q);
+        }
+    }
+
+    #[test]
+    fn every_lane_is_limited_on_its_own() {
+        let plan = limit([-10.0, -20.0, -30.0], [10.0, 20.0, 30.0]);
+        let q: [Rotation<f32>; 4] = [
+            [0.0, 0.0, 0.0],
+            [40.0, 0.0, 0.0],
+            [0.0, 50.0, -60.0],
+            [9.0, 19.0, 29.0],
+        ]
+        .map(|angles: [f32; 3]| rotation::from_euler_zxy(angles.map(f32::to_radians)));
+        let wide = Rotation::new(
+            Wide(q.map(|q| q.x)),
+            Wide(q.map(|q| q.y)),
+            Wide(q.map(|q| q.z)),
+            Wide(q.map(|q| q.w)),
+        );
+        for (limited, _) in [
+            plan.clamp_on_the_circle(wide),
+            plan.clamp_angles(wide, [Wide([0.0; 4]); 3]),
+        ] {
+            for (lane, q) in q.iter().enumerate() {
+                let algebraic = plan.clamp_on_the_circle(*q).0;
+                assert!(
+                    rotation::angle_between(Rotation::splat(limited.lane(lane)), algebraic) < 1e-6
+                );
+            }
+        }
+    }
+}

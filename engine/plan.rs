@@ -1,0 +1,347 @@
+//! Plans: a rig compiled to flat arrays, what the stages read.
+//!
+//! No names, no entities, no hash maps. Swing joints are sorted by depth, constants are precomputed, limits are cosines
+//! and sines, colliders are scaled, and each joint lists the static colliders that it can meet in the rig's order.
+//!
+//! Everything that depends on the rest pose alone is settled here: bone lengths and axes `[5.1]`, depths, mirrored
+//! axes. Equal rigs share one plan.
+
+use core::ops::Range;
+
+use bevy_math::Vec3;
+
+use crate::bone::{Bone, SwingTree};
+use crate::collider::{Collider, PlacedShape, StaticCollider};
+use crate::limit::{self, LimitPlan};
+use crate::pose::JointTransform;
+use crate::rig::Rig;
+use crate::swing::SwingJoint;
+
+/// A rig compiled.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// Parent of each joint of the rig, in joint order.
+    pub parents: Vec<Option<usize>>,
+    /// Rest transform of each joint of the rig, in joint order.
+    pub rest: Vec<JointTransform>,
+    /// Joints whose animated model transform the substeps read, parents first: the ancestors of swing joints and
+    /// colliders with themselves.
+    pub needed: Vec<usize>,
+    /// For each joint of the rig, whether it is in `needed`.
+    pub is_needed: Vec<bool>,
+    /// See [`Rig::metres_per_unit`].
+    pub metres_per_unit: f32,
+    /// Joint whose model translation is `hips` of `[S1]`.
+    pub root_correction: Option<usize>,
+    /// The moving swing joints, by depth, inside a depth in the rig's order.
+    pub swings: Vec<SwingPlan>,
+    /// Ranges of `swings` of equal depth, shallow first.
+    pub depths: Vec<Range<usize>>,
+    /// For each swing joint of the rig, its place in `swings`; `None` when it is passive or inactive.
+    pub place_of_swing: Vec<Option<usize>>,
+    /// Joints between a swing joint and the swing joint above it, outermost first; ranges of this are in
+    /// [`SwingPlan::between`].
+    pub between: Vec<usize>,
+    /// Static colliders in the rig's order.
+    pub statics: Vec<StaticPlan>,
+    /// Indices into `statics`; ranges of this are in [`SwingPlan::meets`].
+    pub meets: Vec<usize>,
+}
+
+/// What a moving swing joint hangs on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hold {
+    /// No swing joint above it moves: its animated model transform holds it.
+    Animated,
+    /// The swing joint at this place of [`Plan::swings`], through the joints of [`SwingPlan::between`].
+    Swing(usize),
+}
+
+/// One moving swing joint.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SwingPlan {
+    /// Index of the joint in the rig.
+    pub joint: usize,
+    /// Index in [`Rig::swing`].
+    pub source: usize,
+    /// What it hangs on.
+    pub hold: Hold,
+    /// Its range in [`Plan::between`].
+    pub between: Range<usize>,
+    /// Place of the swing joint whose particle moves the tip, if the tip child is a moving swing joint. `[S5]`
+    pub tip_swing: Option<usize>,
+    /// Direction of the bone, unit, in the joint's model frame (mirrored axes already reflected).
+    pub axis: [f32; 3],
+    /// Length of the bone at rest, metres in model space.
+    pub length: f32,
+    /// ±1 per axis: which axes of the parent are mirrored at rest; turns local rotations of the file into the model's.
+    pub sign: [f32; 3],
+    /// (1 − damping)²: inertia kept per substep. `[S5]`
+    pub inertia: f32,
+    /// Dimensionless.
+    pub stiffness: f32,
+    /// Dimensionless.
+    pub spring: f32,
+    /// mass · 0.01: gravity's force. `[S5]`
+    pub weight: f32,
+    /// Dimensionless; 0 when `[S4]`'s p is 0 for this joint.
+    pub pendulum: f32,
+    /// Dimensionless; 1 when `pendulum` is 0, so that it can be divided by.
+    pub pendulum_range: f32,
+    /// 1 if the actor's global force acts, else 0.
+    pub global_force: f32,
+    /// `[S1]`
+    pub root_horizontal_weight: f32,
+    /// `[S1]`
+    pub root_vertical_weight: f32,
+    /// `[V2]`
+    pub limit: Option<LimitPlan>,
+    /// Whether another joint's limit follows this one's angles.
+    pub is_reference: bool,
+    /// Its own collider, if that can hit anything.
+    pub collider: Option<DynamicPlan>,
+    /// Its range in [`Plan::meets`].
+    pub meets: Range<usize>,
+}
+
+/// The collider of a swing joint, scaled to metres.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum DynamicPlan {
+    /// A ball at the particle.
+    Sphere {
+        /// From the particle, in the joint's model frame, metres.
+        offset: [f32; 3],
+        /// Metres.
+        radius: f32,
+    },
+    /// From the particle to the joint's origin.
+    Line {
+        /// Insets times scale at the particle and at the origin, metres, ≥ 0.
+        inset: [f32; 2],
+        /// Radius at the particle and at the origin, metres.
+        radius: [f32; 2],
+    },
+}
+
+/// A static collider, scaled to metres.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StaticPlan {
+    /// The joint it moves with; `None` for a plane.
+    pub joint: Option<usize>,
+    /// The joint above that one, where a static line ends.
+    pub parent: Option<usize>,
+    /// Shape in the joint's model frame, metres.
+    pub shape: PlacedShape,
+}
+
+impl Plan {
+    /// Compiles `rig`.
+    ///
+    /// What makes a joint passive (no tip, a bone of no length) is settled here, silently; the rig's check names them.
+    ///
+    /// # Panics
+    /// If an index of the rig points outside it: rigs are checked when they are read.
+    pub fn compile(rig: &Rig) -> Self {
+        let tree = SwingTree::new(rig);
+        let moving: Vec<(usize, usize, Bone)> = by_depth(rig, &tree)
+            .into_iter()
+            .filter(|&(_, source)| rig.swing[source].active)
+            .filter_map(|(depth, source)| {
+                let bone = tree.bone(&rig.swing[source]).ok()?;
+                Some((depth, source, bone))
+            })
+            .collect();
+        let mut place_of_swing = vec![None; rig.swing.len()];
+        for (place, &(_, source, _)) in moving.iter().enumerate() {
+            place_of_swing[source] = Some(place);
+        }
+        let statics = rig.colliders.iter().map(|c| place_static(rig, &tree, c));
+        let mut plan = Self {
+            parents: rig.joints.iter().map(|joint| joint.parent).collect(),
+            rest: rig.joints.iter().map(|joint| joint.rest).collect(),
+            needed: Vec::new(),
+            is_needed: vec![false; rig.joints.len()],
+            metres_per_unit: rig.metres_per_unit,
+            root_correction: rig.root_correction,
+            swings: Vec::with_capacity(moving.len()),
+            depths: ranges_of_equal(moving.iter().map(|&(depth, ..)| depth)),
+            place_of_swing,
+            between: Vec::new(),
+            statics: statics.collect(),
+            meets: Vec::new(),
+        };
+        for &(_, source, bone) in &moving {
+            let swing = plan.swing(rig, &tree, source, bone);
+            plan.swings.push(swing);
+        }
+        plan.mark_references();
+        plan.mark_needed();
+        plan
+    }
+
+    /// How many particles an actor has.
+    pub fn particles(&self) -> usize {
+        self.swings.len()
+    }
+
+    /// Whether the state of an actor of `other` can be carried over: the same joints move.
+    pub fn same_shape(&self, other: &Self) -> bool {
+        let joints = |plan: &Self| plan.swings.iter().map(|s| s.joint).collect::<Vec<_>>();
+        self.rest.len() == other.rest.len()
+            && self.statics.len() == other.statics.len()
+            && joints(self) == joints(other)
+    }
+
+    fn swing(&mut self, rig: &Rig, tree: &SwingTree, source: usize, bone: Bone) -> SwingPlan {
+        let swing = &rig.swing[source];
+        let joint = swing.joint;
+        let sign = self.parent_sign(tree, joint);
+        let (hold, between) = self.hold(tree, joint);
+        let scale = tree.model[joint].scale;
+        let collider = swing.collider.and_then(|c| dynamic(&c, scale));
+        let meets = self.list_of_statics(rig, swing, collider.is_some());
+        // `[S4]`: p is 0 for tiny pendulums and ranges.
+        let has_pendulum = swing.pendulum > 1e-5 && swing.pendulum_range > 1e-5;
+        SwingPlan {
+            joint,
+            source,
+            hold,
+            between,
+            tip_swing: bone.tip.and_then(|tip| self.moving_swing(tree, tip)),
+            axis: bone.axis.to_array(),
+            length: bone.length,
+            sign,
+            inertia: (1.0 - swing.damping) * (1.0 - swing.damping),
+            stiffness: swing.stiffness,
+            spring: swing.spring,
+            weight: swing.mass * 0.01,
+            pendulum: if has_pendulum { swing.pendulum } else { 0.0 },
+            pendulum_range: if has_pendulum {
+                swing.pendulum_range
+            } else {
+                1.0
+            },
+            global_force: f32::from(u8::from(swing.use_wind_global_force)),
+            root_horizontal_weight: swing.root_horizontal_weight,
+            root_vertical_weight: swing.root_vertical_weight,
+            limit: self.limit(tree, swing, sign),
+            is_reference: false,
+            collider,
+            meets,
+        }
+    }
+
+    fn limit(&self, tree: &SwingTree, swing: &SwingJoint, sign: [f32; 3]) -> Option<LimitPlan> {
+        let limit = swing.limit?;
+        let signs = limit::angle_signs(sign);
+        let reference = swing.reference_limit.and_then(|reference| {
+            let place = self.moving_swing(tree, reference.joint)?;
+            let theirs = limit::angle_signs(self.parent_sign(tree, reference.joint));
+            let weight = core::array::from_fn(|axis| reference.weight * signs[axis] * theirs[axis]);
+            Some((place, weight))
+        });
+        Some(LimitPlan::new(&limit, reference, signs))
+    }
+
+    /// ±1 per axis: which axes the parent of `joint` mirrors.
+    fn parent_sign(&self, tree: &SwingTree, joint: usize) -> [f32; 3] {
+        self.parents[joint].map_or([1.0; 3], |p| tree.model[p].sign().lane(0))
+    }
+
+    /// Place of the moving swing joint on `joint`.
+    fn moving_swing(&self, tree: &SwingTree, joint: usize) -> Option<usize> {
+        tree.swing_of_joint[joint].and_then(|source| self.place_of_swing[source])
+    }
+
+    /// The nearest moving swing joint above `joint`, and the joints between the two, outermost first.
+    fn hold(&mut self, tree: &SwingTree, joint: usize) -> (Hold, Range<usize>) {
+        let start = self.between.len();
+        let mut above = self.parents[joint];
+        // Without swing joints above there is nothing to look for, however deep the tree.
+        while let Some(parent) = above.filter(|_| tree.depth[joint] > 0) {
+            if let Some(place) = self.moving_swing(tree, parent) {
+                self.between[start..].reverse();
+                return (Hold::Swing(place), start..self.between.len());
+            }
+            self.between.push(parent);
+            above = self.parents[parent];
+        }
+        self.between.truncate(start);
+        (Hold::Animated, start..start)
+    }
+
+    /// The static colliders that share a bit with the joint's own, in the rig's order. `[X3]`
+    fn list_of_statics(&mut self, rig: &Rig, swing: &SwingJoint, collides: bool) -> Range<usize> {
+        let start = self.meets.len();
+        if let (true, Some(own)) = (collides, swing.collider) {
+            let met = rig.colliders.iter().enumerate();
+            let met = met.filter(|(_, other)| own.mask.meets(other.collider.mask));
+            self.meets.extend(met.map(|(index, _)| index));
+        }
+        start..self.meets.len()
+    }
+
+    fn mark_references(&mut self) {
+        for place in 0..self.swings.len() {
+            let reference = self.swings[place].limit.and_then(|limit| limit.reference);
+            if let Some((reference, _)) = reference {
+                self.swings[reference].is_reference = true;
+            }
+        }
+    }
+
+    fn mark_needed(&mut self) {
+        let read = self.swings.iter().map(|swing| swing.joint);
+        let read = read.chain(self.statics.iter().filter_map(|c| c.joint));
+        for joint in read.chain(self.root_correction) {
+            let mut next = Some(joint);
+            while let Some(joint) = next.filter(|&joint| !self.is_needed[joint]) {
+                self.is_needed[joint] = true;
+                next = self.parents[joint];
+            }
+        }
+        self.needed = (0..self.parents.len())
+            .filter(|&j| self.is_needed[j])
+            .collect();
+    }
+}
+
+/// `(depth, index in the rig)` of every swing joint, by depth, inside a depth in the rig's order.
+fn by_depth(rig: &Rig, tree: &SwingTree) -> Vec<(usize, usize)> {
+    let depth = |(index, swing): (usize, &SwingJoint)| (tree.depth[swing.joint], index);
+    let mut order: Vec<_> = rig.swing.iter().enumerate().map(depth).collect();
+    order.sort_unstable();
+    order
+}
+
+fn ranges_of_equal(values: impl Iterator<Item = usize>) -> Vec<Range<usize>> {
+    let mut ranges: Vec<Range<usize>> = Vec::new();
+    let mut last = None;
+    for (place, value) in values.enumerate() {
+        match ranges.last_mut() {
+            Some(range) if last == Some(value) => range.end = place + 1,
+            _ => ranges.push(place..place + 1),
+        }
+        last = Some(value);
+    }
+    ranges
+}
+
+/// A dynamic collider is a sphere or a line; anything else never hits. `[X3]`
+fn dynamic(collider: &Collider, scale: Vec3) -> Option<DynamicPlan> {
+    match PlacedShape::new(&collider.shape, scale) {
+        PlacedShape::Sphere { offset, radius } => Some(DynamicPlan::Sphere { offset, radius }),
+        PlacedShape::Line { inset, radius } => Some(DynamicPlan::Line { inset, radius }),
+        PlacedShape::Capsule { .. } | PlacedShape::Plane { .. } => None,
+    }
+}
+
+fn place_static(rig: &Rig, tree: &SwingTree, collider: &StaticCollider) -> StaticPlan {
+    let on = |joint: usize| tree.model[joint].scale;
+    let scale = collider.joint.map_or(Vec3::ONE, on);
+    StaticPlan {
+        joint: collider.joint,
+        parent: collider.joint.and_then(|joint| rig.joints[joint].parent),
+        shape: PlacedShape::new(&collider.collider.shape, scale),
+    }
+}

@@ -1,0 +1,298 @@
+//! Substeps: how a frame is cut into steps of the solver's own clock. `[T1]` `[T2]` `[T3]`
+//!
+//! Time is counted, not summed: the actor's clock is an `f64` set by the host, substeps are counted since the reset.
+//! Under [`SubstepPolicy::Fixed`] the particles' path at multiples of 1/60 s is therefore the same at every frame
+//! rate, and a frame shows a blend of the last two substeps.
+
+use bevy_ecs::component::Component;
+use bevy_ecs::resource::Resource;
+
+use crate::swing::{DeltaPolicy, SubstepPolicy, SwingProfile};
+
+/// Length of a substep under [`SubstepPolicy::Fixed`], seconds: the f32 nearest to 1/60. `[T2]`
+pub const FIXED_STEP: f64 = 0.016_666_667_535_901_07;
+/// Longest substep under [`SubstepPolicy::Frame`], seconds; just above 1/60, so that 60 Hz gives one substep. `[T1]`
+pub const LONGEST_STEP: f32 = 0.016_67;
+/// A rest of a frame below this, seconds, is no substep of its own. `[T1]`
+const FRAME_REST: f64 = 1e-3;
+/// How early a substep may be due, seconds: hides the rounding of times. `[T2]`
+const DUE_EARLY: f64 = 1e-5;
+/// Above this share of the way the input pose counts as reached. `[T2]`
+const INPUT_REACHED: f64 = 1.0 - 1e-4;
+/// Above this share of the way the last substep itself is written. `[T2]`
+const RESULT_REACHED: f64 = 1.0 - 1e-3;
+
+/// `step(h) = min(h, H) · 40`: the factor of all forces in a substep of `seconds`. `[T3]`
+pub fn step_factor(seconds: f32) -> f32 {
+    seconds.min(LONGEST_STEP) * 40.0
+}
+
+/// The host's clock: what time the frame about to run ends at.
+#[derive(Resource, Clone, Copy, Debug, Default, PartialEq)]
+pub struct FrameClock {
+    /// Seconds since the host began. Never decreases.
+    pub now: f64,
+}
+
+/// The clock of an actor.
+#[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
+pub struct ActorClock {
+    /// The host's time at the last reset; `None`: the next frame resets the actor.
+    pub started: Option<f64>,
+    /// The host's time at the last frame that was not empty, seconds.
+    pub last: f64,
+    /// Time dropped by the cap on substeps, seconds.
+    pub dropped: f64,
+    /// Substeps since the reset.
+    pub substeps: u64,
+}
+
+/// When an animated pose is taken.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PosePoint {
+    /// On the actor's clock, seconds: where clip-driven actors sample.
+    pub time: f64,
+    /// Where between the last frame's input pose (0) and this frame's (1): for actors whose poses the host gives.
+    pub input: f32,
+}
+
+/// One step of the solver.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Substep {
+    /// Index of its pose in [`FrameSchedule::poses`].
+    pub pose: usize,
+    /// Factor of all forces. `[T3]`
+    pub step: f32,
+    /// Whether the stiffness pulls along the rest rotation (else along the one resolved last). `[S3]`
+    pub from_rest: bool,
+    /// Whether it only settles: no coupling, time stands still. `[S10]`
+    pub prewarm: bool,
+}
+
+/// What a frame asks of an actor.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FrameSchedule {
+    /// No time has passed: nothing is computed and nothing written.
+    pub idle: bool,
+    /// Start at rest in the frame's pose and settle.
+    pub reset: bool,
+    /// Steps in order.
+    pub substeps: Vec<Substep>,
+    /// The animated poses that the steps take.
+    pub poses: Vec<PosePoint>,
+    /// Time of the frame on the actor's clock, seconds: when the pose is shown.
+    pub shown: f64,
+    /// Where between the results of the last two substeps (0, 1) the frame lies.
+    pub blend: f32,
+    /// Time dropped by the cap in this frame, seconds.
+    pub dropped: f64,
+}
+
+impl ActorClock {
+    /// Cuts the frame that ends at `now` (host's time, seconds) and moves the clock on. Reuses `schedule`'s memory.
+    ///
+    /// `now` before the last frame counts as no time passed: hosts refuse negative steps themselves.
+    pub fn schedule(&mut self, now: f64, profile: &SwingProfile, schedule: &mut FrameSchedule) {
+        schedule.substeps.clear();
+        schedule.poses.clear();
+        schedule.dropped = 0.0;
+        schedule.blend = 1.0;
+        let Some(started) = self.started else {
+            self.reset(now, profile, schedule);
+            return;
+        };
+        schedule.reset = false;
+        let elapsed = now - self.last;
+        schedule.idle = elapsed <= 0.0;
+        if schedule.idle {
+            return;
+        }
+        match profile.substeps {
+            SubstepPolicy::Fixed => self.cut_fixed(now - started, elapsed, profile, schedule),
+            SubstepPolicy::Frame => self.cut_frame(now - started, elapsed, profile, schedule),
+        }
+        self.last = now;
+    }
+
+    fn reset(&mut self, now: f64, profile: &SwingProfile, schedule: &mut FrameSchedule) {
+        *self = Self {
+            started: Some(now),
+            last: now,
+            ..Self::default()
+        };
+        schedule.idle = false;
+        schedule.reset = true;
+        schedule.shown = 0.0;
+        schedule.poses.push(PosePoint {
+            time: 0.0,
+            input: 1.0,
+        });
+        let settle = Substep {
+            pose: 0,
+            step: step_factor(LONGEST_STEP),
+            from_rest: true,
+            prewarm: true,
+        };
+        let count = profile.prewarm as usize;
+        schedule
+            .substeps
+            .extend(core::iter::repeat_n(settle, count));
+    }
+
+    fn cut_fixed(
+        &mut self,
+        elapsed_since_reset: f64,
+        elapsed: f64,
+        profile: &SwingProfile,
+        schedule: &mut FrameSchedule,
+    ) {
+        let mut shown = elapsed_since_reset - self.dropped;
+        let due = ((shown - DUE_EARLY) / FIXED_STEP).ceil().max(0.0) as u64;
+        let cap = u64::from(profile.max_substeps);
+        let missing = due.saturating_sub(self.substeps + cap);
+        if missing > 0 {
+            schedule.dropped = missing as f64 * FIXED_STEP;
+            self.dropped += schedule.dropped;
+            shown -= schedule.dropped;
+        }
+        let last_frame = shown - elapsed + schedule.dropped;
+        for index in self.substeps + 1..=due - missing.min(due) {
+            let time = index as f64 * FIXED_STEP;
+            let input = ((time - last_frame) / elapsed).clamp(0.0, 1.0);
+            let input = if input > INPUT_REACHED { 1.0 } else { input };
+            schedule.poses.push(PosePoint {
+                time,
+                input: input as f32,
+            });
+            schedule.substeps.push(Substep {
+                pose: schedule.substeps.len(),
+                step: step_factor(FIXED_STEP as f32),
+                from_rest: takes_rest(profile.delta, true, index - 1),
+                prewarm: false,
+            });
+            self.substeps = index;
+        }
+        schedule.shown = shown;
+        let blend = (shown - (self.substeps as f64 - 1.0) * FIXED_STEP) / FIXED_STEP;
+        schedule.blend = if blend > RESULT_REACHED {
+            1.0
+        } else {
+            blend as f32
+        };
+    }
+
+    fn cut_frame(
+        &mut self,
+        shown: f64,
+        elapsed: f64,
+        profile: &SwingProfile,
+        schedule: &mut FrameSchedule,
+    ) {
+        let longest = f64::from(LONGEST_STEP);
+        let mut remaining = elapsed;
+        schedule.shown = shown - self.dropped;
+        loop {
+            if schedule.substeps.len() == profile.max_substeps as usize {
+                schedule.dropped = remaining;
+                self.dropped += remaining;
+                schedule.shown -= remaining;
+                break;
+            }
+            let first = schedule.substeps.is_empty();
+            schedule.substeps.push(Substep {
+                pose: 0,
+                step: step_factor(remaining.min(longest) as f32),
+                from_rest: takes_rest(profile.delta, first, self.substeps),
+                prewarm: false,
+            });
+            self.substeps += 1;
+            remaining -= longest;
+            if remaining <= FRAME_REST {
+                break;
+            }
+        }
+        schedule.poses.push(PosePoint {
+            time: schedule.shown,
+            input: 1.0,
+        });
+    }
+}
+
+/// Whether the stiffness of substep `index` (counted from the reset) pulls along the rest rotation. `[S3]`
+fn takes_rest(delta: DeltaPolicy, first_of_frame: bool, index: u64) -> bool {
+    match delta {
+        DeltaPolicy::Carried => first_of_frame,
+        DeltaPolicy::Rest => true,
+        DeltaPolicy::Current => false,
+        DeltaPolicy::CarriedPairs => index.is_multiple_of(2),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(rate: f64, seconds: f64, profile: &SwingProfile) -> (ActorClock, Vec<Substep>) {
+        let mut clock = ActorClock::default();
+        let mut schedule = FrameSchedule::default();
+        let mut all = Vec::new();
+        for frame in 0..=(rate * seconds).round() as u64 {
+            clock.schedule(frame as f64 / rate, profile, &mut schedule);
+            if !schedule.reset {
+                all.extend_from_slice(&schedule.substeps);
+            }
+        }
+        (clock, all)
+    }
+
+    #[test]
+    fn t2_substeps_are_counted_alike_at_every_rate_for_ten_minutes() {
+        for rate in [24.0, 30.0, 50.0, 60.0, 90.0, 120.0, 144.0, 165.0, 240.0] {
+            let (clock, _) = run(rate, 600.0, &SwingProfile::default());
+            assert_eq!(clock.substeps, 36_000, "at {rate} Hz");
+        }
+    }
+
+    #[test]
+    fn t1_sixty_hertz_is_one_substep_and_thirty_is_two() {
+        let profile = SwingProfile {
+            substeps: SubstepPolicy::Frame,
+            ..SwingProfile::default()
+        };
+        assert_eq!(run(60.0, 1.0, &profile).1.len(), 60);
+        let (_, substeps) = run(30.0, 1.0, &profile);
+        assert_eq!(substeps.len(), 60);
+        assert!((substeps[0].step - 0.6668).abs() < 1e-6 && substeps[0].from_rest);
+        assert!((substeps[1].step - 0.666_533).abs() < 1e-6 && !substeps[1].from_rest);
+    }
+
+    #[test]
+    fn time_05_a_hitch_drops_time_and_leaves_no_debt() {
+        let mut clock = ActorClock::default();
+        let mut schedule = FrameSchedule::default();
+        let profile = SwingProfile::default();
+        let mut now = 0.0;
+        for (elapsed, expected) in [
+            (0.0, 30),
+            (1.0, 8),
+            (1.0 / 60.0, 1),
+            (1e6, 8),
+            (1.0 / 60.0, 1),
+        ] {
+            now += elapsed;
+            clock.schedule(now, &profile, &mut schedule);
+            assert_eq!(schedule.substeps.len(), expected, "after {elapsed} s");
+        }
+    }
+
+    #[test]
+    fn time_03_no_time_is_no_substep() {
+        let mut clock = ActorClock::default();
+        let mut schedule = FrameSchedule::default();
+        clock.schedule(1.0, &SwingProfile::default(), &mut schedule);
+        let before = clock;
+        clock.schedule(1.0, &SwingProfile::default(), &mut schedule);
+        assert!(schedule.idle && schedule.substeps.is_empty());
+        assert_eq!(clock, before);
+    }
+}

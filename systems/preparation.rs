@@ -1,0 +1,234 @@
+//! Preparation: compiles rigs that changed, seats new actors, cuts the frame into substeps. `[T1]` `[T2]`
+//!
+//! Runs in [`FrameSystems::Preparation`]. Reads [`RigParts`] and its parts, [`FrameClock`], [`SwingProfile`]; writes
+//! [`CompiledRig`], [`Seat`], [`ActorClock`], the slots of [`Crowds`].
+
+use std::sync::Arc;
+
+use bevy_ecs::change_detection::DetectChanges;
+use bevy_ecs::prelude::*;
+use bevy_math::Quat;
+
+use super::FrameSystems;
+use crate::collider::StaticCollider;
+use crate::crowd::Crowds;
+use crate::plan::Plan;
+use crate::pose::{AnimatedPose, LocalPose, PoseHealth};
+use crate::rig::{Joint, Rig, RigParts};
+use crate::substep::{ActorClock, FrameClock};
+use crate::swing::{ActorProperties, SwingJoint, SwingProfile};
+
+/// An instance of a rig: an entity that swings.
+#[derive(Component, Clone, Copy, Debug, PartialEq, Eq)]
+#[require(ActorProperties, SwingProfile, ActorClock, PoseHealth, WorldFromActor)]
+pub struct Actor {
+    /// The entity that carries [`RigParts`].
+    pub rig: Entity,
+}
+
+/// Where the actor stands in the world; gravity and forces are turned into its space.
+#[derive(Component, Clone, Copy, Debug, PartialEq)]
+pub struct WorldFromActor {
+    /// Unit.
+    pub rotation: Quat,
+}
+
+impl Default for WorldFromActor {
+    fn default() -> Self {
+        Self {
+            rotation: Quat::IDENTITY,
+        }
+    }
+}
+
+/// The plan of a rig; on the rig's entity.
+#[derive(Component, Clone, Debug)]
+pub struct CompiledRig(pub Arc<Plan>);
+
+/// The place of an actor in [`Crowds`].
+#[derive(Component, Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seat {
+    /// Index of the crowd.
+    pub crowd: usize,
+    /// Index of the slot.
+    pub slot: usize,
+}
+
+/// The plans in use; equal rigs share one.
+#[derive(Resource, Debug, Default)]
+pub struct Plans(Vec<Arc<Plan>>);
+
+impl Plans {
+    fn share(&mut self, plan: Plan) -> Arc<Plan> {
+        if let Some(known) = self.0.iter().find(|known| ***known == plan) {
+            return Arc::clone(known);
+        }
+        let plan = Arc::new(plan);
+        self.0.push(Arc::clone(&plan));
+        plan
+    }
+}
+
+/// Registers the systems.
+pub fn add(schedule: &mut Schedule) {
+    let systems = (compile_rigs, release_seats, seat_actors, cut_frames);
+    schedule.add_systems(systems.chain().in_set(FrameSystems::Preparation));
+}
+
+/// Compiles rigs whose parts changed since the last frame.
+fn compile_rigs(
+    mut commands: Commands,
+    mut plans: ResMut<Plans>,
+    changed: Query<
+        (),
+        Or<(
+            Changed<RigParts>,
+            Changed<Joint>,
+            Changed<SwingJoint>,
+            Changed<StaticCollider>,
+        )>,
+    >,
+    mut removed: RemovedComponents<SwingJoint>,
+    mut removed_colliders: RemovedComponents<StaticCollider>,
+    rigs: Query<(Entity, Ref<RigParts>, Option<&CompiledRig>)>,
+    joints: Query<(&Joint, Option<&SwingJoint>)>,
+    colliders: Query<&StaticCollider>,
+) {
+    let gone = removed.read().count() + removed_colliders.read().count();
+    if changed.is_empty() && gone == 0 {
+        return;
+    }
+    for (entity, parts, compiled) in &rigs {
+        let Some(rig) = gather(&parts, &joints, &colliders) else {
+            tracing::warn!("a joint entity of rig {entity} is gone; the rig keeps its last plan");
+            continue;
+        };
+        let plan = Plan::compile(&rig);
+        // A change that changes nothing must not move a bit: the old plan stays.
+        if compiled.is_none_or(|compiled| *compiled.0 != plan) {
+            commands
+                .entity(entity)
+                .insert(CompiledRig(plans.share(plan)));
+        }
+    }
+}
+
+fn gather(
+    parts: &RigParts,
+    joints: &Query<(&Joint, Option<&SwingJoint>)>,
+    colliders: &Query<&StaticCollider>,
+) -> Option<Rig> {
+    let found: Option<Vec<Joint>> = parts
+        .joints
+        .iter()
+        .map(|&entity| joints.get(entity).ok().map(|(joint, _)| joint.clone()))
+        .collect();
+    let swing = parts
+        .swing
+        .iter()
+        .filter_map(|&entity| joints.get(entity).ok()?.1);
+    let statics = parts
+        .colliders
+        .iter()
+        .filter_map(|&entity| colliders.get(entity).ok());
+    Some(Rig {
+        joints: found?,
+        metres_per_unit: parts.metres_per_unit,
+        root_correction: parts.root_correction,
+        swing: swing.copied().collect(),
+        colliders: statics.copied().collect(),
+    })
+}
+
+/// Takes back the slots of actors that are gone.
+fn release_seats(mut removed: RemovedComponents<Actor>, mut crowds: ResMut<Crowds>) {
+    for actor in removed.read() {
+        crowds.leave(actor);
+    }
+}
+
+/// Seats actors that are new or whose rig has another plan now.
+///
+/// State is carried over when the same joints move as before; otherwise the actor starts at rest.
+fn seat_actors(
+    mut commands: Commands,
+    mut crowds: ResMut<Crowds>,
+    rigs: Query<Ref<CompiledRig>>,
+    mut actors: Query<(
+        Entity,
+        &Actor,
+        Option<&Seat>,
+        Option<&AnimatedPose>,
+        &mut ActorClock,
+    )>,
+) {
+    let settled = rigs.iter().all(|rig| !rig.is_changed());
+    for (entity, actor, seat, animated, mut clock) in &mut actors {
+        if seat.is_some() && settled {
+            continue;
+        }
+        let Ok(CompiledRig(plan)) = rigs.get(actor.rig).map(Ref::into_inner) else {
+            continue;
+        };
+        let crowd = crowds.of_plan(plan);
+        if seat.is_some_and(|seat| seat.crowd == crowd) {
+            continue;
+        }
+        let state = seat.and_then(|seat| {
+            let old = &mut crowds.0[seat.crowd];
+            let carried = old.plan.same_shape(plan);
+            let slot = core::mem::take(&mut old.slots[seat.slot]);
+            carried.then_some(slot)
+        });
+        let slot = crowds.0[crowd].seat(entity);
+        match state {
+            Some(state) => crowds.0[crowd].slots[slot] = state,
+            None => clock.started = None,
+        }
+        let mut entity = commands.entity(entity);
+        entity.insert((Seat { crowd, slot }, LocalPose(plan.rest.clone())));
+        if animated.is_none_or(|pose| pose.0.len() != plan.rest.len()) {
+            entity.insert(AnimatedPose(plan.rest.clone()));
+        }
+    }
+}
+
+/// Cuts every actor's frame into substeps and hands its properties to the lanes.
+fn cut_frames(
+    clock: Res<FrameClock>,
+    mut crowds: ResMut<Crowds>,
+    mut actors: Query<(
+        &Seat,
+        &mut ActorClock,
+        &SwingProfile,
+        &ActorProperties,
+        &WorldFromActor,
+    )>,
+) {
+    for (seat, mut actor_clock, profile, properties, placed) in &mut actors {
+        let slot = &mut crowds.0[seat.crowd].slots[seat.slot];
+        actor_clock.schedule(clock.now, profile, &mut slot.schedule);
+        if slot.schedule.dropped > 0.0 {
+            tracing::debug!(
+                seconds = slot.schedule.dropped,
+                "time dropped: too many substeps in one frame"
+            );
+        }
+        slot.group
+            .set_properties(0, &in_model_space(properties, placed));
+        slot.profile = *profile;
+    }
+}
+
+/// World-space directions turned by the inverse of the actor's world rotation. `[5.1]`
+fn in_model_space(properties: &ActorProperties, placed: &WorldFromActor) -> ActorProperties {
+    use crate::lane::Vec3x;
+    use crate::rotation::Rotation;
+    let model_from_world = Rotation::<f32>::from(placed.rotation).conjugate();
+    let turned = |v| model_from_world.rotate(Vec3x::from(v)).into();
+    ActorProperties {
+        gravity: turned(properties.gravity),
+        global_force: turned(properties.global_force),
+        ..*properties
+    }
+}

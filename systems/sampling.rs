@@ -1,0 +1,118 @@
+//! Sampling: the animated pose of each substep, and the one the frame shows. `[K1]` `[T2]`
+//!
+//! Runs in [`FrameSystems::Sampling`], once per frame. Reads [`ClipPlayer`] or [`AnimatedPose`]; writes the poses of the
+//! actor's slot.
+//!
+//! A clip-driven actor samples its clip at each substep's own time, also beyond the frame's. Other actors move from the
+//! last frame's input to this frame's. What is not finite takes the rest pose and is noted. `[B6]`
+
+use bevy_ecs::prelude::*;
+
+use super::FrameSystems;
+use super::preparation::Seat;
+use super::substeps::{Workers, for_each_slot};
+use crate::clip::ClipPlayer;
+use crate::crowd::{Crowds, Slot};
+use crate::plan::Plan;
+use crate::pose::{AnimatedPose, JointTransform};
+
+/// Registers the systems.
+pub fn add(schedule: &mut Schedule) {
+    schedule.add_systems(sample_poses.in_set(FrameSystems::Sampling));
+}
+
+fn sample_poses(
+    mut crowds: ResMut<Crowds>,
+    workers: Res<Workers>,
+    actors: Query<(&AnimatedPose, Option<&ClipPlayer>), With<Seat>>,
+) {
+    for_each_slot(&mut crowds, *workers, |plan, slot| {
+        let Some((animated, player)) = slot.actor.and_then(|actor| actors.get(actor).ok()) else {
+            return;
+        };
+        slot.invalid.clear();
+        let joints = plan.rest.len();
+        slot.poses
+            .resize(slot.schedule.poses.len() * joints, JointTransform::IDENTITY);
+        match player {
+            Some(player) => sample_clip(plan, slot, player),
+            None => sample_input(plan, slot, &animated.0),
+        }
+    });
+}
+
+/// Samples the clip at the time of each pose and at the frame's own time.
+fn sample_clip(plan: &Plan, slot: &mut Slot, player: &ClipPlayer) {
+    let joints = plan.rest.len();
+    for (point, pose) in slot
+        .schedule
+        .poses
+        .iter()
+        .zip(slot.poses.chunks_exact_mut(joints))
+    {
+        for &joint in &plan.needed {
+            pose[joint] = plan.rest[joint];
+        }
+        let time = player.clip_time(point.time);
+        for track in &player.clip.tracks {
+            if plan.is_needed[track.joint] {
+                track.sample(time, &mut pose[track.joint]);
+            }
+        }
+        let needed = plan.needed.iter().copied();
+        replace_invalid(plan, pose, needed, &mut slot.invalid);
+    }
+    slot.shown.clone_from(&plan.rest);
+    let time = player.clip_time(slot.schedule.shown);
+    for track in &player.clip.tracks {
+        track.sample(time, &mut slot.shown[track.joint]);
+    }
+    replace_invalid(plan, &mut slot.shown, 0..joints, &mut slot.invalid);
+}
+
+/// Moves from the last frame's input to this frame's. `[T2]`
+fn sample_input(plan: &Plan, slot: &mut Slot, input: &[JointTransform]) {
+    let joints = plan.rest.len();
+    slot.shown.clear();
+    // A host that is between two rigs has a pose of another length: rest is the one that fits.
+    let fits = input.len() == joints;
+    slot.shown
+        .extend_from_slice(if fits { input } else { &plan.rest });
+    replace_invalid(plan, &mut slot.shown, 0..joints, &mut slot.invalid);
+    if slot.schedule.reset || slot.last_input.len() != joints {
+        slot.last_input.clone_from(&slot.shown);
+    }
+    for (point, pose) in slot
+        .schedule
+        .poses
+        .iter()
+        .zip(slot.poses.chunks_exact_mut(joints))
+    {
+        for &joint in &plan.needed {
+            let (from, to) = (&slot.last_input[joint], &slot.shown[joint]);
+            pose[joint] = if point.input >= 1.0 {
+                *to
+            } else {
+                from.blend(to, point.input)
+            };
+        }
+    }
+    slot.last_input.clone_from(&slot.shown);
+}
+
+/// Puts joints that are not finite at rest and notes them. `[B6]`
+fn replace_invalid(
+    plan: &Plan,
+    pose: &mut [JointTransform],
+    joints: impl Iterator<Item = usize>,
+    invalid: &mut Vec<usize>,
+) {
+    for joint in joints {
+        if !pose[joint].is_finite() {
+            pose[joint] = plan.rest[joint];
+            if let Err(place) = invalid.binary_search(&joint) {
+                invalid.insert(place, joint);
+            }
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Writeback: shows the frame. `[T2]` `[V7]` `[B6]`
+//!
+//! Runs in [`FrameSystems::Writeback`], once per frame. Reads the results of the last two substeps; writes [`LocalPose`],
+//! [`PoseHealth`] and, where an actor carries them, [`ModelPose`] and [`SwingReadout`].
+
+use bevy_ecs::prelude::*;
+use bevy_math::{Quat, Vec3};
+
+use super::FrameSystems;
+use super::preparation::Seat;
+use crate::crowd::{Crowds, Slot, particle, result};
+use crate::lane::Vec3x;
+use crate::plan::Plan;
+use crate::pose::{LocalPose, ModelPose, ModelTransform, PoseHealth};
+use crate::rotation::{self, Rotation};
+use crate::substep::FIXED_STEP;
+use crate::swing::{SwingReadout, SwingResult};
+
+/// Registers the systems.
+pub fn add(schedule: &mut Schedule) {
+    schedule.add_systems(write_poses.in_set(FrameSystems::Writeback));
+}
+
+fn write_poses(
+    crowds: Res<Crowds>,
+    mut actors: Query<(
+        Entity,
+        &Seat,
+        &mut LocalPose,
+        &mut PoseHealth,
+        Option<&mut ModelPose>,
+        Option<&mut SwingReadout>,
+    )>,
+) {
+    for (entity, seat, mut local, mut health, model, readout) in &mut actors {
+        let crowd = &crowds.0[seat.crowd];
+        let slot = &crowd.slots[seat.slot];
+        if slot.schedule.idle {
+            continue;
+        }
+        write_local_pose(&crowd.plan, slot, &mut local);
+        if let Some(mut model) = model {
+            write_model_pose(&crowd.plan, &local, &mut model);
+        }
+        if let Some(mut readout) = readout {
+            write_readout(&crowd.plan, slot, &mut readout);
+        }
+        report_health(&crowd.plan, slot, entity, &mut health);
+    }
+}
+
+/// The result of one joint at the frame's time, between the last two substeps. `[T2]`
+fn shown_result(slot: &Slot, place: usize) -> (Rotation<f32>, Vec3x<f32>) {
+    let read = |results: &[f32]| {
+        let own = &results[place * result::COMPONENTS..];
+        (
+            Rotation::load(&own[result::ROTATION..]),
+            Vec3x::load(&own[result::POSITION..]),
+        )
+    };
+    let last = read(&slot.group.results);
+    let blend = slot.schedule.blend;
+    if blend >= 1.0 {
+        return last;
+    }
+    let before = read(&slot.group.results_before);
+    (
+        rotation::slerp(before.0, last.0, blend),
+        before.1.lerp(last.1, blend),
+    )
+}
+
+fn write_local_pose(plan: &Plan, slot: &Slot, local: &mut LocalPose) {
+    local.0.clone_from(&slot.shown);
+    for (place, swing) in plan.swings.iter().enumerate() {
+        let (shown, _) = shown_result(slot, place);
+        local.0[swing.joint].rotation = in_file_frame(shown, swing.sign);
+    }
+}
+
+/// Takes the mirrored axes of the parents out of a rotation again.
+fn in_file_frame(rotation: Rotation<f32>, sign: [f32; 3]) -> Quat {
+    rotation.reflected(Vec3x::splat(sign)).into()
+}
+
+fn write_model_pose(plan: &Plan, local: &LocalPose, model: &mut ModelPose) {
+    let root = ModelTransform::root(plan.metres_per_unit);
+    model.0.clear();
+    for (joint, transform) in local.0.iter().enumerate() {
+        let parent = plan.parents[joint].map_or(root, |parent| model.0[parent]);
+        model.0.push(parent.child(transform));
+    }
+}
+
+fn write_readout(plan: &Plan, slot: &Slot, readout: &mut SwingReadout) {
+    readout.0.clear();
+    let places = plan.place_of_swing.iter();
+    readout
+        .0
+        .extend(places.map(|place| place.map(|place| read_swing(plan, slot, place))));
+}
+
+fn read_swing(plan: &Plan, slot: &Slot, place: usize) -> SwingResult {
+    let (shown, position) = shown_result(slot, place);
+    let own = &slot.group.particles[place * particle::COMPONENTS..];
+    let normal: Vec3 = Vec3x::load(&own[particle::HIT_NORMAL..]).into();
+    let at: Vec3 = Vec3x::load(&own[particle::HIT_POSITION..]).into();
+    let now: Vec3 = Vec3x::load(&own[particle::POSITION..]).into();
+    let before: Vec3 = Vec3x::load(&own[particle::PREVIOUS..]).into();
+    let swing = &plan.swings[place];
+    let rotation = in_file_frame(shown, swing.sign);
+    let animated = slot.shown[swing.joint].rotation.into();
+    SwingResult {
+        particle: position.into(),
+        rotation,
+        deflection: rotation::angle_between(animated, rotation.into()),
+        velocity: (now - before) / FIXED_STEP as f32,
+        hits: own[particle::HITS] as u32,
+        // No hit has a normal of length zero; before the first there is none.
+        last_hit: (normal != Vec3::ZERO).then_some((normal, at)),
+    }
+}
+
+/// Passes on what had to be put at rest, and names a joint the first time. `[B6]` `[V8]`
+fn report_health(plan: &Plan, slot: &Slot, actor: Entity, health: &mut PoseHealth) {
+    if health.invalid.is_empty() && slot.invalid.is_empty() && slot.group.restored.is_empty() {
+        return;
+    }
+    health.invalid.clear();
+    for &joint in &slot.invalid {
+        if health.note(joint) {
+            tracing::warn!(%actor, joint, "the animated transform is not finite; the joint takes its rest pose");
+        }
+    }
+    for &(_, place) in &slot.group.restored {
+        let joint = plan.swings[place].joint;
+        if health.note(joint) {
+            tracing::warn!(%actor, joint, "the particle is not finite; the joint is put at rest");
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! Claim: the numbers are those of an independent double-precision implementation of the model, within its tolerances.
+//!
+//! Runs every case of `tests/golden/data` and of the folder that `FLOUNCE_GOLDEN_DIR` names. A case whose feature the
+//! engine does not have yet is listed as *not covered*, by name, and never counted as passed.
+//! `cargo test --test golden -- --nocapture` prints the table.
+#![expect(clippy::print_stdout, reason = "the table of cases is for people")]
+
+mod support;
+
+use bevy_math::{Quat, Vec3};
+use flounce::clip::{ClipPlayer, Repeat};
+use flounce::pose::{AnimatedPose, JointTransform, LocalPose};
+use flounce::swing::{SwingReadout, SwingResult};
+use flounce::systems::plugin::Headless;
+use serde_json::Value;
+use support::golden::{self, array, index, list, number, quat, vec3};
+
+/// What the engine must not lose again: cases that were covered stay covered.
+const LEAST_COVERED: usize = 80;
+
+struct Case {
+    name: String,
+    outcome: Result<f32, String>,
+}
+
+#[test]
+fn every_covered_simulation_is_within_its_tolerance() {
+    let (mut ran, mut missing) = (Vec::new(), Vec::new());
+    for path in golden::files("simulations") {
+        let case = golden::read(&path);
+        let name = case["name"].as_str().unwrap().to_owned();
+        match simulate(&case) {
+            Outcome::NotCovered(features) => missing.push((name, features)),
+            Outcome::Ran(outcome) => ran.push(Case { name, outcome }),
+        }
+    }
+    for (name, features) in &missing {
+        println!("not covered: {name} ({})", features.join(", "));
+    }
+    report(&ran, missing.len());
+    assert!(ran.len() >= LEAST_COVERED, "only {} cases ran", ran.len());
+}
+
+/// Prints and asserts: each case's largest difference as a share of its tolerance.
+fn report(ran: &[Case], missing: usize) {
+    let failed: Vec<&Case> = ran.iter().filter(|case| case.outcome.is_err()).collect();
+    for case in ran {
+        match &case.outcome {
+            Ok(share) => println!(
+                "passed: {} at {:.0} % of its tolerance",
+                case.name,
+                share * 100.0
+            ),
+            Err(why) => println!("FAILED: {}: {why}", case.name),
+        }
+    }
+    println!(
+        "{} passed, {} failed, {missing} not covered",
+        ran.len() - failed.len(),
+        failed.len()
+    );
+    let lines = failed
+        .iter()
+        .map(|case| format!("{}: {}", case.name, case.outcome.as_ref().unwrap_err()));
+    assert!(
+        failed.is_empty(),
+        "\n{}",
+        lines.collect::<Vec<_>>().join("\n")
+    );
+}
+
+enum Outcome {
+    NotCovered(golden::Missing),
+    Ran(Result<f32, String>),
+}
+
+fn simulate(case: &Value) -> Outcome {
+    let (rig, mut missing) = golden::rig(&case["rig"]);
+    let (profile, of_profile) = golden::profile(&case["profile"]);
+    let (properties, of_actor) = golden::actor(&case["actor"]);
+    missing.extend(of_profile);
+    missing.extend(of_actor);
+    let frames = list(&case["frames"]);
+    if frames.iter().any(|frame| frame.get("moved").is_some()) {
+        missing.push("actor motion");
+    }
+    if frames
+        .iter()
+        .chain([&case["reset"]])
+        .any(|frame| frame.get("bake").is_some())
+    {
+        missing.push("bake weights");
+    }
+    if !missing.is_empty() {
+        missing.dedup();
+        return Outcome::NotCovered(missing);
+    }
+
+    let mut host = Headless::new();
+    let rig_entity = host.spawn_rig(&rig);
+    let rest: Vec<JointTransform> = rig.joints.iter().map(|joint| joint.rest).collect();
+    let parts = (
+        profile,
+        properties,
+        SwingReadout::default(),
+        AnimatedPose(rest),
+    );
+    let actor = host.spawn_actor(rig_entity, parts);
+    if case["clip"].is_object() {
+        let player = ClipPlayer::new(golden::clip(&case["clip"]), Repeat::Once);
+        host.world.entity_mut(actor).insert(player);
+    }
+    let animated: Vec<usize> = list(&case["animated"]).iter().filter_map(index).collect();
+
+    let mut worst = 0.0_f32;
+    let mut expected = list(&case["expected"]["frames"]).iter();
+    let mut next = expected.next();
+    let steps = std::iter::once((None, &case["reset"]))
+        .chain(frames.iter().enumerate().map(|(i, f)| (Some(i), f)));
+    for (frame, input) in steps {
+        let mut pose = host.world.get_mut::<AnimatedPose>(actor).unwrap();
+        for (joint, local) in animated.iter().zip(list(&input["local"])) {
+            let numbers: [f32; 7] = array(local);
+            pose.0[*joint].translation = Vec3::from_slice(&numbers[..3]);
+            pose.0[*joint].rotation = Quat::from_slice(&numbers[3..]);
+        }
+        let seconds = input.get("dt").map_or(0.0, |dt| f64::from(number(dt)));
+        host.step(seconds).unwrap();
+        let entry = match (frame, next) {
+            (None, _) => &case["expected"]["reset"],
+            (Some(frame), Some(entry)) if index(&entry["frame"]) == Some(frame) => {
+                next = expected.next();
+                entry
+            }
+            _ => continue,
+        };
+        let readout = host.world.get::<SwingReadout>(actor).unwrap();
+        let local = host.world.get::<LocalPose>(actor).unwrap();
+        let hits = case["compare_hits"] != Value::Bool(false);
+        match compare(entry, readout, local, &rig, hits) {
+            Ok(share) => worst = worst.max(share),
+            Err(why) => return Outcome::Ran(Err(format!("frame {frame:?}: {why}"))),
+        }
+    }
+    if next.is_some() {
+        return Outcome::Ran(Err("expected frames were not reached".to_owned()));
+    }
+    Outcome::Ran(Ok(worst))
+}
+
+/// The largest difference as a share of the entry's tolerance, or what differs by more.
+fn compare(
+    entry: &Value,
+    readout: &SwingReadout,
+    local: &LocalPose,
+    rig: &flounce::rig::Rig,
+    hits: bool,
+) -> Result<f32, String> {
+    let tolerance = number(&entry["tolerance"]);
+    let mut worst = 0.0_f32;
+    for (i, (found, swing)) in readout.0.iter().zip(&rig.swing).enumerate() {
+        let x = &entry["x"][i];
+        if x.is_null() != found.is_none() {
+            return Err(format!("swing joint {i}: expected {x}, found {found:?}"));
+        }
+        let expected = quat(&entry["r"][i]);
+        let rotation = found.map_or(local.0[swing.joint].rotation, |found| found.rotation);
+        let turned = difference(rotation, expected);
+        let moved = found.map_or(0.0, |SwingResult { particle, .. }| {
+            (particle - vec3(x)).abs().max_element()
+        });
+        let off = turned.max(moved);
+        if !(off <= tolerance) {
+            return Err(format!(
+                "swing joint {i}: rotation off by {turned:e} (found {rotation}, expected {expected}), particle off by {moved:e} m; tolerance {tolerance:e}"
+            ));
+        }
+        worst = worst.max(off / tolerance);
+        if let (true, Some(count), Some(found)) = (hits, entry["hits"][i].as_u64(), found) {
+            if u64::from(found.hits) != count {
+                return Err(format!(
+                    "swing joint {i}: {} hits, expected {count}",
+                    found.hits
+                ));
+            }
+        }
+    }
+    Ok(worst)
+}
+
+/// Largest difference of a component, q and −q being the same rotation.
+fn difference(a: Quat, b: Quat) -> f32 {
+    let (a, b) = (bevy_math::Vec4::from(a), bevy_math::Vec4::from(b));
+    let near = if a.dot(b) < 0.0 { -b } else { b };
+    (a - near).abs().max_element()
+}

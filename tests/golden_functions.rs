@@ -1,0 +1,405 @@
+//! Claim: single equations give the numbers of the independent implementation. See `golden.rs`.
+#![expect(clippy::print_stdout, reason = "the table of cases is for people")]
+
+mod support;
+
+use bevy_math::Vec3;
+use flounce::clip::{Interpolation, Track, TrackValues, align_hemispheres};
+use flounce::collider::PlacedShape;
+use flounce::contact::{self, Hit, Segment};
+use flounce::lane::Vec3x;
+use flounce::limit::LimitPlan;
+use flounce::plan::{DynamicPlan, StaticPlan};
+use flounce::pose::{JointTransform, Rigid};
+use flounce::rotation::{self, Rotation};
+use flounce::swing::{Limit, ParallelEpsilon};
+use flounce::systems::collision::{self, Body};
+use flounce::systems::integration::root_correction;
+use serde_json::Value;
+use support::golden::{self, array, list, number};
+
+/// Computes a case's outputs from its inputs; `None` means the input is refused.
+type Function = fn(&Value) -> Option<Outputs>;
+
+/// Outputs by name, and which are rotations (equal up to sign).
+#[derive(Default)]
+struct Outputs(Vec<(&'static str, Vec<f32>, bool)>);
+
+impl Outputs {
+    fn numbers(mut self, name: &'static str, values: impl Into<Vec<f32>>) -> Self {
+        self.0.push((name, values.into(), false));
+        self
+    }
+    fn rotation(mut self, name: &'static str, q: Rotation<f32>) -> Self {
+        self.0.push((name, q.lane(0).to_vec(), true));
+        self
+    }
+}
+
+/// What this engine computes, and what a case of it also holds that belongs to a feature not there yet.
+fn function(name: &str) -> Option<(Function, &'static str)> {
+    let whole = |f: Function| Some((f, ""));
+    match name {
+        "b1_nlerp" => whole(b1_nlerp),
+        "b2_unit" => whole(b2_unit),
+        "b5_continuity" => whole(b5_continuity),
+        "c2_euler" => whole(c2_euler),
+        "c2_from_euler" => Some((c2_from_euler, "products of the skirt driver")),
+        "c3_slerp" => whole(c3_slerp),
+        "d1_angle" => whole(d1_angle),
+        "k1_sample" => whole(k1_sample),
+        "s1_root" => whole(s1_root),
+        "v1_from_to" => whole(v1_from_to),
+        "v2_limit" => whole(v2_limit),
+        "x1_update" => whole(x1_update),
+        "x5_push" => whole(x5_push),
+        x4 if x4.starts_with("x4_") => whole(x4_check),
+        _ => None,
+    }
+}
+
+#[test]
+fn every_covered_function_is_within_its_tolerance() {
+    let (mut passed, mut failures, mut missing) = (0, Vec::new(), Vec::new());
+    for path in golden::files("functions") {
+        let file = golden::read(&path);
+        let name = file["name"].as_str().unwrap();
+        let Some((function, rest)) = function(file["function"].as_str().unwrap()) else {
+            missing.push(name.to_owned());
+            continue;
+        };
+        let faults = run(&file, function);
+        if rest.is_empty() && faults.is_empty() {
+            passed += 1;
+            println!("passed: {name}, {} cases", list(&file["cases"]).len());
+        } else if faults.is_empty() {
+            println!("passed in part: {name}; not covered: {rest}");
+        }
+        failures.extend(faults.into_iter().map(|fault| format!("{name}: {fault}")));
+    }
+    for name in &missing {
+        println!("not covered: {name}");
+    }
+    println!(
+        "{passed} passed, {} failed, {} not covered",
+        failures.len(),
+        missing.len()
+    );
+    assert!(failures.is_empty(), "\n{}", failures.join("\n"));
+    assert!(passed >= 40, "only {passed} files ran");
+}
+
+fn run(file: &Value, function: Function) -> Vec<String> {
+    let cases = list(&file["cases"]).iter().enumerate();
+    let check = |(index, case): (usize, &Value)| {
+        let fault = compare(
+            &case["out"],
+            function(&case["in"]),
+            number(&case["tolerance"]),
+        );
+        fault.map(|fault| format!("case {index}: {fault}"))
+    };
+    cases.filter_map(check).collect()
+}
+
+fn compare(expected: &Value, found: Option<Outputs>, tolerance: f32) -> Option<String> {
+    let refused = expected["error"] == Value::Bool(true);
+    let Some(found) = found else {
+        return (!refused).then(|| format!("refused; expected {expected}"));
+    };
+    if refused {
+        return Some("accepted; expected an error".to_owned());
+    }
+    found.0.iter().find_map(|(name, values, rotation)| {
+        let numbers = flatten(&expected[*name]);
+        if numbers.len() != values.len() {
+            return Some(format!("{name}: found {values:?}, expected {numbers:?}"));
+        }
+        let off = |sign: f32| {
+            let pairs = values.iter().zip(&numbers);
+            pairs.fold(0.0_f32, |worst, (a, b)| {
+                worst.max((a - sign * b).abs() / b.abs().max(1.0))
+            })
+        };
+        let worst = if *rotation {
+            off(1.0).min(off(-1.0))
+        } else {
+            off(1.0)
+        };
+        (!(worst <= tolerance))
+            .then(|| format!("{name}: found {values:?}, expected {numbers:?}: off by {worst:e}"))
+    })
+}
+
+/// All numbers below a value in order; true is 1 and false 0.
+fn flatten(v: &Value) -> Vec<f32> {
+    match v {
+        Value::Array(items) => items.iter().flat_map(flatten).collect(),
+        Value::Bool(yes) => vec![f32::from(u8::from(*yes))],
+        Value::Null => Vec::new(),
+        other => vec![number(other)],
+    }
+}
+
+fn q(v: &Value) -> Rotation<f32> {
+    Rotation::splat(array(v))
+}
+fn v3(v: &Value) -> Vec3x<f32> {
+    Vec3x::splat(array(v))
+}
+
+fn b1_nlerp(i: &Value) -> Option<Outputs> {
+    let mixed = rotation::nlerp(q(&i["from"]), q(&i["to"]), number(&i["t"])).ok()?;
+    Some(Outputs::default().rotation("rotation", mixed))
+}
+fn b2_unit(i: &Value) -> Option<Outputs> {
+    let unit = rotation::unit(q(&i["q"]), "q").ok()?;
+    Some(Outputs::default().numbers("rotation", unit.lane(0)))
+}
+fn b5_continuity(i: &Value) -> Option<Outputs> {
+    let mut keys: Vec<[f32; 4]> = list(&i["keys"]).iter().map(array).collect();
+    align_hemispheres(&mut keys, 1, 0);
+    Some(Outputs::default().numbers("keys", keys.concat()))
+}
+fn c2_euler(i: &Value) -> Option<Outputs> {
+    let euler = rotation::to_euler_zxy(q(&i["rotation"]));
+    let back = rotation::from_euler_zxy(euler);
+    Some(
+        Outputs::default()
+            .numbers("euler", euler)
+            .rotation("back", back),
+    )
+}
+fn c2_from_euler(i: &Value) -> Option<Outputs> {
+    Some(Outputs::default().rotation("zxy", rotation::from_euler_zxy(array(&i["euler"]))))
+}
+fn c3_slerp(i: &Value) -> Option<Outputs> {
+    let mixed = rotation::slerp(q(&i["a"]), q(&i["b"]), number(&i["w"]));
+    Some(Outputs::default().rotation("rotation", mixed))
+}
+fn d1_angle(i: &Value) -> Option<Outputs> {
+    let (a, b) = (q(&i["a"]).normalized(), q(&i["b"]).normalized());
+    Some(Outputs::default().numbers("angle", [rotation::angle_between(a, b)]))
+}
+
+fn k1_sample(i: &Value) -> Option<Outputs> {
+    let track = track(&i["track"])?;
+    let mut values = Vec::new();
+    for at in list(&i["at"]) {
+        let mut pose = JointTransform::IDENTITY;
+        track.sample(number(at), &mut pose);
+        match track.values {
+            TrackValues::Rotation(_) => values.extend(pose.rotation.to_array()),
+            _ => values.extend(pose.translation.to_array()),
+        }
+    }
+    Some(Outputs::default().numbers("values", values))
+}
+
+/// The track of a case, refused as reading a file would refuse it.
+fn track(v: &Value) -> Option<Track> {
+    let interpolation = golden::interpolation(&v["interpolation"]);
+    let times: Vec<f32> = list(&v["times"]).iter().map(number).collect();
+    let spline = interpolation == Interpolation::CubicSpline;
+    let stored: Vec<&Value> = list(&v["values"])
+        .iter()
+        .flat_map(|key| {
+            if spline {
+                list(key).iter().collect()
+            } else {
+                vec![key]
+            }
+        })
+        .collect();
+    let per_key = if spline { 3 } else { 1 };
+    let rising = times.windows(2).all(|pair| pair[0] < pair[1]);
+    let finite = stored.iter().all(|value| flatten_finite(value));
+    if times.is_empty() || !rising || !finite || stored.len() != times.len() * per_key {
+        return None;
+    }
+    let values = if v["rotation"] == Value::Bool(true) {
+        let mut keys: Vec<[f32; 4]> = stored.iter().map(|value| array(value)).collect();
+        align_hemispheres(&mut keys, per_key, per_key / 2);
+        TrackValues::Rotation(keys)
+    } else {
+        TrackValues::Translation(stored.iter().map(|value| array(value)).collect())
+    };
+    Some(Track {
+        joint: 0,
+        source: 0,
+        interpolation,
+        times: times.into(),
+        values,
+    })
+}
+
+fn flatten_finite(v: &Value) -> bool {
+    list(v)
+        .iter()
+        .all(|n| n.as_f64().is_some_and(f64::is_finite))
+}
+
+fn s1_root(i: &Value) -> Option<Outputs> {
+    let actor = [number(&i["a"]), number(&i["b"])];
+    let joint = [number(&i["horizontal"]), number(&i["vertical"])];
+    let rc = root_correction(v3(&i["hips"]), actor, joint);
+    Some(Outputs::default().numbers("rc", rc.lane(0)))
+}
+
+fn v1_from_to(i: &Value) -> Option<Outputs> {
+    let unit = |v: &Value| Vec3x::from(golden::vec3(v).normalize());
+    let arc = rotation::from_to(unit(&i["a"]), unit(&i["b"]));
+    Some(Outputs::default().rotation("rotation", arc))
+}
+
+fn v2_limit(i: &Value) -> Option<Outputs> {
+    let limit = Limit {
+        low: golden::vec3(&i["lo_deg"]),
+        high: golden::vec3(&i["hi_deg"]),
+    };
+    let centre: [f32; 3] = array(&i["centre"]);
+    let reference = (centre != [0.0; 3]).then_some((0, [1.0; 3]));
+    let plan = LimitPlan::new(&limit, reference, [1.0; 3]);
+    let rest = q(&i["r0"]);
+    let (held, out) = plan.apply(rest.conjugate() * q(&i["r"]), |_| centre);
+    let limited = [f32::from(u8::from(out))];
+    Some(
+        Outputs::default()
+            .rotation("r", rest * held)
+            .numbers("limited", limited),
+    )
+}
+
+fn shape(v: &Value) -> PlacedShape {
+    PlacedShape::new(&golden::collider(v).shape, Vec3::ONE)
+}
+
+/// A collider placed by `[X1]`.
+fn placed(v: &Value) -> (PlacedShape, [Vec3x<f32>; 2]) {
+    let shape = shape(&v["collider"]);
+    if matches!(shape, PlacedShape::Plane { .. }) {
+        return (shape, [Vec3x::splat([0.0; 3]); 2]);
+    }
+    let bone = Rigid {
+        t: v3(&v["b"]),
+        r: q(&v["pr"]),
+    };
+    let ends = collision::place_shape(&shape, bone, v3(&v["pp"]), [Vec3x::splat([0.0; 3]); 2]);
+    (shape, ends)
+}
+
+fn segment(ends: [Vec3x<f32>; 2], radius: [f32; 2]) -> Segment<f32> {
+    let [a, b] = ends;
+    Segment {
+        a,
+        b,
+        radius_a: radius[0],
+        radius_b: radius[1],
+    }
+}
+
+fn x1_update(i: &Value) -> Option<Outputs> {
+    let (shape, ends) = placed(i);
+    let (centre, radius, sub) = match shape {
+        PlacedShape::Sphere { radius, .. } => (ends[0], radius * contact::BOUNDS_FACTOR, None),
+        PlacedShape::Capsule { radius, .. } | PlacedShape::Line { radius, .. } => {
+            let (centre, bounds) = segment(ends, radius).bounds();
+            (centre, bounds, Some(ends[1]))
+        }
+        PlacedShape::Plane { .. } => return None,
+    };
+    let sub = sub.map_or(Vec::new(), |sub| sub.lane(0).to_vec());
+    let out = Outputs::default()
+        .numbers("pos", ends[0].lane(0))
+        .numbers("sub", sub);
+    Some(
+        out.numbers("bounds_centre", centre.lane(0))
+            .numbers("bounds_radius", [radius]),
+    )
+}
+
+fn static_collider(v: &Value) -> (StaticPlan, Vec<f32>) {
+    let (shape, ends) = placed(v);
+    let mut numbers = ends[0].lane(0).to_vec();
+    numbers.extend(ends[1].lane(0));
+    (
+        StaticPlan {
+            joint: None,
+            parent: None,
+            shape,
+        },
+        numbers,
+    )
+}
+
+fn x4_check(i: &Value) -> Option<Outputs> {
+    let parallel = if i["parallel_epsilon"] == "relative" {
+        ParallelEpsilon::Relative
+    } else {
+        ParallelEpsilon::Documented
+    };
+    let mask = |side: &str| golden::collider(&i[side]["collider"]).mask;
+    let meets = mask("dynamic").meets(mask("static"));
+    let (shape, ends) = placed(&i["dynamic"]);
+    let (other, numbers) = static_collider(&i["static"]);
+    let hit = match shape {
+        PlacedShape::Sphere { radius, .. } => {
+            collision::hit_sphere(ends[0], radius, &other, &numbers)
+        }
+        PlacedShape::Line { radius, .. } => {
+            collision::hit_segment(&segment(ends, radius), &other, &numbers, parallel)
+        }
+        _ => panic!("a dynamic collider is a sphere or a line"),
+    };
+    let out = Outputs::default();
+    Some(match hit.filter(|hit| meets && hit.touches) {
+        Some(Hit {
+            normal,
+            position,
+            value,
+            ..
+        }) => out
+            .numbers("hit", [1.0])
+            .numbers("normal", normal.lane(0))
+            .numbers("position", position.lane(0))
+            .numbers("value", [value]),
+        None => out.numbers("hit", [0.0]),
+    })
+}
+
+fn x5_push(i: &Value) -> Option<Outputs> {
+    let collider = match shape(&i["collider"]) {
+        PlacedShape::Sphere { offset, radius } => DynamicPlan::Sphere { offset, radius },
+        PlacedShape::Line { inset, radius } => DynamicPlan::Line { inset, radius },
+        _ => panic!("a dynamic collider is a sphere or a line"),
+    };
+    let body = Body {
+        collider: &collider,
+        origin: v3(&i["origin"]),
+        rotation: q(&i["r_cur"]),
+        length: number(&i["length"]),
+    };
+    let mut particle = v3(&i["particle"]);
+    let (mut normal, mut position, mut hits) = ([0.0; 3], [0.0; 3], 0.0);
+    let own = golden::collider(&i["collider"]).mask;
+    for other in list(&i["statics"]) {
+        let theirs = golden::collider(&other["collider"]).mask;
+        let (other, numbers) = static_collider(other);
+        let meets = own.meets(theirs).then_some(());
+        let parallel = ParallelEpsilon::Documented;
+        let pushed =
+            meets.and_then(|()| collision::push(&body, particle, &other, &numbers, parallel));
+        if let Some((pushed, hit)) = pushed {
+            particle = pushed;
+            (normal, position) = (hit.normal.lane(0), pushed.lane(0));
+            hits += 1.0;
+        }
+    }
+    let out = Outputs::default()
+        .numbers("particle", particle.lane(0))
+        .numbers("normal", normal);
+    Some(
+        out.numbers("hit_position", position)
+            .numbers("hits", [hits]),
+    )
+}
