@@ -12,9 +12,7 @@ use rayon::prelude::*;
 use super::Error;
 use super::container::Container;
 use super::import::Model;
-use super::patch::{
-    BakedClip, BakedTarget, BakedTrack, BakedValues, PatchOptions, Patched, patch,
-};
+use super::patch::{BakedClip, BakedTarget, BakedTrack, BakedValues, PatchOptions, Patched, patch};
 use super::reduce;
 use super::state_hash::StateHash;
 use crate::clip::{self, Clip};
@@ -142,7 +140,9 @@ pub fn select_clips(model: &Model, options: &BakeOptions) -> Result<Vec<Arc<Clip
     }
     let mut wanted = vec![options.clips.is_empty(); model.clips.len()];
     for name in &options.clips {
-        let by_index = name.strip_prefix('#').and_then(|index| index.parse::<usize>().ok());
+        let by_index = name
+            .strip_prefix('#')
+            .and_then(|index| index.parse::<usize>().ok());
         let named = |clip: &Clip| clip.name == *name;
         let exact = model.clips.iter().any(named);
         let mut found = false;
@@ -172,7 +172,11 @@ fn no_such_clip(model: &Model, name: &str) -> Error {
         "{}: no clip \"{name}\"; nearest of {}: {}",
         model.file.display(),
         model.clips.len(),
-        names.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ")
+        names
+            .iter()
+            .map(|name| format!("\"{name}\""))
+            .collect::<Vec<_>>()
+            .join(", ")
     ))
 }
 
@@ -208,14 +212,19 @@ pub fn bake(
         })
         .collect();
     let recorded = recorded?;
-    if recorded.iter().all(|(recording, _)| recording.rotations.is_empty()) {
+    if recorded
+        .iter()
+        .all(|(recording, _)| recording.rotations.is_empty())
+    {
         return Err(Error::Request(
             "no joint swings: every swing joint of the rig is passive or inactive; `flounce check` says why".to_owned(),
         ));
     }
     let mut report = BakeReport {
         clips: Vec::with_capacity(clips.len()),
-        joints: recorded.first().map_or(0, |(recording, _)| recording.joints.len()),
+        joints: recorded
+            .first()
+            .map_or(0, |(recording, _)| recording.joints.len()),
         busy_seconds: recorded.iter().map(|(_, seconds)| seconds).sum(),
     };
     let mut baked = Vec::with_capacity(clips.len());
@@ -235,7 +244,9 @@ pub fn bake(
 
 fn check(options: &BakeOptions) -> Result<(), Error> {
     let refuse = |what: &str, found: f64, expected: &str| {
-        Err(Error::Request(format!("{what} is {found}; expected {expected}")))
+        Err(Error::Request(format!(
+            "{what} is {found}; expected {expected}"
+        )))
     };
     let BakeOptions {
         rate_hz,
@@ -262,10 +273,16 @@ fn describe(rig: &Rig, clip: &Clip, recording: &Recording) -> ClipReport {
         frames: recording.times.len(),
         keys: 0,
         substeps: recording.substeps,
-        deflection: recording.deflection.map(|(angle, joint)| (angle, rig.describe(joint))),
+        deflection: recording
+            .deflection
+            .map(|(angle, joint)| (angle, rig.describe(joint))),
         seam: recording.seam,
         hashes: recording.hashes.clone(),
-        invalid: recording.invalid.iter().map(|&joint| rig.describe(joint)).collect(),
+        invalid: recording
+            .invalid
+            .iter()
+            .map(|&joint| rig.describe(joint))
+            .collect(),
     }
 }
 
@@ -275,8 +292,8 @@ fn bake_clip(rig: &Rig, clip: &Clip, recording: Recording, tolerance_deg: f32) -
     let tracks = recording.rotations.into_iter().zip(recording.joints);
     let tracks = tracks.map(|(mut rotations, joint)| {
         clip::align_hemispheres(&mut rotations, 1, 0);
-        let keys = (tolerance_deg > 0.0)
-            .then(|| reduce::rotation_keys(&times, &rotations, tolerance_deg));
+        let keys =
+            (tolerance_deg > 0.0).then(|| reduce::rotation_keys(&times, &rotations, tolerance_deg));
         BakedTrack {
             node: rig.joints[joint].source,
             values: BakedValues::Rotation(rotations),

@@ -3,7 +3,8 @@
 //! Only buffers are read; images and other files that the JSON names are never opened. Which files a URI may name is
 //! in [`uri`]. Nothing is allocated that a few sizes of the files involved do not cover.
 //!
-//! *glTF 2.0 §4* (GLB), *§3.6.1* (buffers). GLB chunks after BIN are skipped, as the format asks of readers.
+//! *glTF 2.0 §4* (GLB), *§3.6.1* (buffers). GLB chunks of unknown types are skipped, as the format asks of readers, and
+//! so are bytes after the length that the header gives.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -167,14 +168,14 @@ fn split_glb(bytes: &[u8]) -> Result<(&[u8], Option<&[u8]>), Fault> {
         return Err(Fault::new("GLB header, version", found, "2 (glTF 2.0)"));
     }
     let length = word(bytes, 8, "GLB header, length")?;
-    if length as usize != bytes.len() {
-        let expected = format!("{}, the size of the file", bytes.len());
+    let Some(bytes) = bytes.get(..length as usize) else {
+        let expected = format!("at most {}, the size of the file", bytes.len());
         return Err(Fault::new(
             "GLB header, length",
             length.to_string(),
             expected,
         ));
-    }
+    };
     let (mut json, mut bin) = (None, None);
     let mut at = 12;
     for index in 0.. {
@@ -320,7 +321,7 @@ fn read_uri(
         return Err(Fault::new(place("uri"), quote(uri), expected));
     }
     let io = |error: std::io::Error| {
-        let found = format!("{} ({error})", quote(uri));
+        let found = format!("{} ({})", quote(uri), error.kind());
         Fault::new(place("uri"), found, "a readable file")
     };
     let file = File::open(&path).map_err(io)?;
@@ -336,4 +337,192 @@ fn read_uri(
     let mut bytes = Vec::with_capacity(usize::try_from(length.0).unwrap_or(0));
     file.take(length.0).read_to_end(&mut bytes).map_err(io)?;
     Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MINIMAL: &str = r#"{"asset":{"version":"2.0"}}"#;
+
+    fn glb(version: u32, chunks: &[(&[u8; 4], &[u8])]) -> Vec<u8> {
+        let mut bytes = b"glTF".to_vec();
+        bytes.extend(version.to_le_bytes());
+        bytes.extend([0; 4]);
+        for (kind, data) in chunks {
+            bytes.extend((data.len() as u32).to_le_bytes());
+            bytes.extend(*kind);
+            bytes.extend(*data);
+        }
+        let length = bytes.len() as u32;
+        bytes[8..12].copy_from_slice(&length.to_le_bytes());
+        bytes
+    }
+
+    fn refusal(bytes: &[u8]) -> String {
+        match from_bytes(Path::new("test.glb"), bytes.to_vec()) {
+            Ok(_) => panic!("accepted: {}", String::from_utf8_lossy(bytes)),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    #[test]
+    fn json_and_bin_chunks_come_apart_and_padding_goes() {
+        let json = r#"{"asset":{"version":"2.0"},"buffers":[{"byteLength":3}]}"#;
+        let padded = format!("{json}  ");
+        let bytes = glb(
+            2,
+            &[
+                (JSON_CHUNK, padded.as_bytes()),
+                (BIN_CHUNK, &[1, 2, 3, 0]),
+                (b"more", &[9]),
+            ],
+        );
+        let container = from_bytes(Path::new("test.glb"), bytes).unwrap();
+        assert_eq!(container.form, Form::Glb);
+        assert_eq!(container.json, json);
+        assert_eq!(container.buffers, [Some(vec![1, 2, 3, 0])]);
+    }
+
+    #[test]
+    fn glbs_that_break_the_container_are_refused_by_part() {
+        let json = MINIMAL.as_bytes();
+        let mut longer = glb(2, &[(JSON_CHUNK, json)]);
+        longer[8] += 1;
+        let mut chunk = glb(2, &[(JSON_CHUNK, json)]);
+        chunk[12] += 1;
+        let cases: &[(Vec<u8>, &str)] = &[
+            (
+                glb(1, &[(JSON_CHUNK, json)]),
+                "GLB header, version: found 1, expected 2",
+            ),
+            (
+                glb(3, &[(JSON_CHUNK, json)]),
+                "GLB header, version: found 3",
+            ),
+            (longer, "GLB header, length: found 48, expected at most 47"),
+            (chunk, "GLB chunk 0, length: found 28, expected at most 27"),
+            (glb(2, &[]), "GLB: found no chunks"),
+            (
+                glb(2, &[(BIN_CHUNK, &[0; 4])]),
+                "GLB chunk 0, type: found \"BIN\\0\"",
+            ),
+            (
+                glb(2, &[(JSON_CHUNK, json), (JSON_CHUNK, json)]),
+                "GLB chunk 1, type",
+            ),
+            (
+                glb(2, &[(JSON_CHUNK, json), (BIN_CHUNK, &[]), (BIN_CHUNK, &[])]),
+                "GLB chunk 2, type: found BIN",
+            ),
+            (b"glTF".to_vec(), "GLB header, version: found the end"),
+            (Vec::new(), "file: found no bytes"),
+            (
+                b"\xFF\xFE{".to_vec(),
+                "JSON text: found bytes that are not UTF-8 at 0",
+            ),
+        ];
+        for (bytes, part) in cases {
+            let message = refusal(bytes);
+            assert!(message.contains(part), "{message}\nlacks {part}");
+        }
+    }
+
+    #[test]
+    fn versions_other_than_2_are_refused_as_such() {
+        for (json, part) in [
+            (
+                r#"{"asset":{"version":"1.0"},"buffers":{}}"#,
+                "/asset/version: found \"1.0\"",
+            ),
+            (r#"{"asset":{"version":"3.0"}}"#, "/asset/version"),
+            (r#"{"asset":{"version":"2"}}"#, "/asset/version"),
+            (
+                r#"{"asset":{"version":2.0}}"#,
+                "/asset/version: found invalid type",
+            ),
+            (
+                r#"{"asset":{"version":"2.0","minVersion":"2.1"}}"#,
+                "/asset/minVersion",
+            ),
+            (r#"{"asset":{}}"#, "/asset: found no member `version`"),
+            ("{}", "no member `asset`"),
+        ] {
+            let message = refusal(json.as_bytes());
+            assert!(message.contains(part), "{message}\nlacks {part}");
+        }
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_tolerated() {
+        let bytes = [b"\xEF\xBB\xBF", MINIMAL.as_bytes()].concat();
+        assert_eq!(
+            from_bytes(Path::new("x.gltf"), bytes).unwrap().json,
+            MINIMAL
+        );
+    }
+
+    #[test]
+    fn sec_01_buffers_have_the_bytes_they_claim() {
+        let home = tempfile::tempdir().unwrap();
+        fs::write(home.path().join("a.bin"), [1, 2, 3, 4]).unwrap();
+        let file = home.path().join("x.gltf");
+        let read = |buffers: &str| {
+            let json = format!("{{\"asset\":{{\"version\":\"2.0\"}},\"buffers\":[{buffers}]}}");
+            from_bytes(&file, json.into_bytes())
+        };
+        let shorter = read(r#"{"byteLength":3,"uri":"a.bin"}"#).unwrap();
+        assert_eq!(shorter.buffers, [Some(vec![1, 2, 3])]);
+        let embedded =
+            read(r#"{"byteLength":1,"uri":"data:;base64,AQI="},{"byteLength":9}"#).unwrap();
+        assert_eq!(embedded.buffers, [Some(vec![1, 2]), None]);
+        let use_of_a = r#"{"byteLength":4,"uri":"a.bin"}"#;
+        for (buffers, part) in [
+            (
+                r#"{"byteLength":5,"uri":"a.bin"}"#.to_owned(),
+                "/buffers/0/byteLength: found 5, expected at most 4",
+            ),
+            (
+                r#"{"byteLength":1099511627776,"uri":"data:;base64,AQI="}"#.to_owned(),
+                "/buffers/0/byteLength",
+            ),
+            (
+                r#"{"byteLength":1099511627776,"uri":"a.bin"}"#.to_owned(),
+                "/buffers/0/byteLength",
+            ),
+            (
+                r#"{"byteLength":-1,"uri":"a.bin"}"#.to_owned(),
+                "/buffers/0/byteLength",
+            ),
+            (
+                r#"{"uri":"a.bin"}"#.to_owned(),
+                "/buffers/0: found no member `byteLength`",
+            ),
+            (
+                r#"{"byteLength":1,"uri":"../a.bin"}"#.to_owned(),
+                "/buffers/0/uri: found \"../a.bin\"",
+            ),
+            (
+                r#"{"byteLength":1,"uri":"b.bin"}"#.to_owned(),
+                "/buffers/0/uri: found \"b.bin\"",
+            ),
+            (
+                r#"{"byteLength":1,"uri":null}"#.to_owned(),
+                "/buffers/0/uri",
+            ),
+            ([use_of_a; 5].join(","), "/buffers/4/uri"),
+        ] {
+            let message = read(&buffers).unwrap_err().to_string();
+            assert!(message.contains(part), "{message}\nlacks {part}");
+        }
+    }
+
+    #[test]
+    fn a_directory_is_not_a_file() {
+        let home = tempfile::tempdir().unwrap();
+        let message = read(home.path()).unwrap_err().to_string();
+        assert!(message.contains("expected a regular file"), "{message}");
+        let missing = read(&home.path().join("no.glb")).unwrap_err().to_string();
+        assert!(missing.contains("cannot read"), "{missing}");
+    }
 }

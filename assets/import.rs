@@ -30,6 +30,9 @@ use crate::rig::Rig;
 mod accessor;
 mod clips;
 mod document;
+#[cfg(test)]
+mod fixture;
+mod keys;
 pub(super) mod matrix;
 mod nodes;
 mod objects;

@@ -1,29 +1,23 @@
 //! JSON as glTF files hold it: parsed once into small typed structs, every refusal with a JSON pointer.
 //!
 //! `serde_json` does the parsing. What it leaves to its callers is done here: a pointer for each error (found again by
-//! walking the text up to where the parser stopped), numbers that are whole whatever their spelling (`1`, `1.0`, `1e0`),
-//! `null` and arrays never taken for an absent member or an object, and a limit on nesting that also holds where
-//! unknown members are skipped.
+//! walking the text up to where the parser stopped), and a limit on nesting that also holds where unknown members are
+//! skipped. The types of values are in [`types`].
 //!
 //! A member that occurs twice in an object is refused where the member is read and skipped where it is not.
 
-use std::borrow::Cow;
-use std::fmt;
-use std::marker::PhantomData;
-use std::ops::Deref;
 use std::path::Path;
 
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Unexpected, Visitor};
+use serde::de::Deserialize;
 
 use super::Error;
+
+mod types;
+pub(crate) use types::{Index, Number, Numbers, Object, Size, Text, present};
 
 /// How many arrays and objects may lie within each other: what `serde_json` accepts where it builds values, so that a
 /// file that can be read can be patched as well.
 pub(crate) const MAX_DEPTH: usize = 127;
-
-/// The largest whole number whose neighbours an f64 can tell apart: 2^53.
-const MAX_WHOLE: u64 = 1 << 53;
 
 /// Characters of a name, URI or value that a message shows before it is cut.
 const MAX_QUOTED: usize = 80;
@@ -63,6 +57,14 @@ impl Fault {
         self
     }
 
+    /// The same fault, at `place` if it had none of its own.
+    pub(crate) fn or_at(mut self, place: &str) -> Self {
+        if self.place.is_empty() {
+            place.clone_into(&mut self.place);
+        }
+        self
+    }
+
     /// With the file's name.
     pub(crate) fn in_file(self, file: &Path) -> Error {
         Error::gltf(file, self.place, self.found, self.expected)
@@ -86,18 +88,18 @@ pub(crate) fn named(kind: &str, index: usize, name: &str) -> String {
     }
 }
 
-/// Entry `index` of the array `list` names, or a fault without a place of its own.
-pub(crate) fn entry<'t, T>(list: &'t [T], kind: &str, index: usize) -> Result<&'t T, Fault> {
+/// Entry `index` of `list`, which messages call `name`, or a fault without a place of its own.
+pub(crate) fn entry<'t, T>(list: &'t [T], name: &str, index: usize) -> Result<&'t T, Fault> {
     list.get(index).ok_or_else(|| {
         let expected = match list.len() {
-            0 => format!("an index into /{kind}, which is empty"),
-            many => format!("an index into /{kind}, below {many}"),
+            0 => format!("an index into {name}, which is empty"),
+            many => format!("an index into {name}, below {many}"),
         };
         Fault::new("", format!("index {index}"), expected)
     })
 }
 
-/// Parses `text`; members that `T` does not know are skipped.
+/// Parses `text`, one object; members that `T` does not know are skipped.
 pub(crate) fn parse<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, Fault> {
     if let Some(offset) = too_deep(text) {
         return Err(Fault::new(
@@ -106,7 +108,10 @@ pub(crate) fn parse<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, Fault> {
             format!("at most {MAX_DEPTH}"),
         ));
     }
-    serde_json::from_str(text).map_err(|error| explain(text, &error))
+    match serde_json::from_str(text) {
+        Ok(Object(document)) => Ok(document),
+        Err(error) => Err(explain(text, &error)),
+    }
 }
 
 /// Where the nesting passes [`MAX_DEPTH`], as a byte offset. Brackets in strings do not count.
@@ -149,13 +154,7 @@ fn explain(text: &str, error: &serde_json::Error) -> Fault {
         .rsplit_once(" at line ")
         .map_or(whole.as_str(), |(message, _)| message);
     if error.is_data() {
-        let (found, expected) = match message.rsplit_once(", expected ") {
-            Some((found, expected)) => (shorten(found), expected.to_owned()),
-            None => (
-                shorten(message),
-                "each member once, the required ones present".to_owned(),
-            ),
-        };
+        let (found, expected) = found_and_expected(message);
         return Fault::new(pointer, found, expected);
     }
     let place = format!(
@@ -163,18 +162,39 @@ fn explain(text: &str, error: &serde_json::Error) -> Fault {
         error.line(),
         error.column()
     );
-    let found = match message {
-        _ if error.is_eof() => "the end of the text".to_owned(),
-        _ => quote(excerpt(text, offset)),
+    let found = if error.is_eof() {
+        "the end of the text".to_owned()
+    } else {
+        quote(excerpt(text, offset))
     };
     Fault::new(place, found, format!("JSON ({message})"))
+}
+
+/// The two halves of a message about a value or a member.
+fn found_and_expected(message: &str) -> (String, String) {
+    if let Some((found, expected)) = message.rsplit_once(", expected ") {
+        return (shorten(found), expected.to_owned());
+    }
+    if let Some(member) = message.strip_prefix("missing field ") {
+        return (
+            format!("no member {member}"),
+            format!("{member}, which is required"),
+        );
+    }
+    if let Some(member) = message.strip_prefix("duplicate field ") {
+        return (
+            format!("a second member {member}"),
+            "each member once".to_owned(),
+        );
+    }
+    (shorten(message), "another value".to_owned())
 }
 
 /// The text around `offset`.
 fn excerpt(text: &str, offset: usize) -> &str {
     let start = text.floor_char_boundary(offset.saturating_sub(12));
     let end = text.ceil_char_boundary((offset + 12).min(text.len()));
-    &text[start..end]
+    text[start..end].trim()
 }
 
 /// Cut to what a message can show.
@@ -233,10 +253,6 @@ fn pointer_at(text: &str, offset: usize) -> String {
         }
         at += 1;
     }
-    // A container that was only just opened is the value itself, not its first entry.
-    if matches!(bytes.last(), Some(b'[' | b'{')) {
-        open.pop();
-    }
     write_pointer(text, &open)
 }
 
@@ -260,189 +276,93 @@ fn write_pointer(text: &str, open: &[Open]) -> String {
     pointer
 }
 
-/// An object, read by the names of its members; serde's own structs would take an array for one as well.
-#[derive(Debug)]
-pub(crate) struct Object<T>(pub(crate) T);
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-impl<T> Deref for Object<T> {
-    type Target = T;
-    fn deref(&self) -> &T {
-        &self.0
+    #[derive(Debug, serde::Deserialize)]
+    struct Root<'a> {
+        #[serde(borrow, default)]
+        #[expect(dead_code, reason = "only parsed")]
+        list: Vec<Object<Entry<'a>>>,
     }
-}
-
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Members<T>(PhantomData<T>);
-        impl<'de, T: Deserialize<'de>> Visitor<'de> for Members<T> {
-            type Value = Object<T>;
-            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-                f.write_str("an object")
-            }
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Object<T>, A::Error> {
-                T::deserialize(MapAccessDeserializer::new(map)).map(Object)
-            }
-        }
-        deserializer.deserialize_map(Members(PhantomData))
+    #[derive(Debug, serde::Deserialize)]
+    struct Entry<'a> {
+        #[serde(borrow)]
+        #[expect(dead_code, reason = "only parsed")]
+        name: Text<'a>,
+        #[serde(default, deserialize_with = "present")]
+        #[expect(dead_code, reason = "only parsed")]
+        size: Option<Size>,
     }
-}
 
-/// For optional members: `null` is a value of the wrong type, not an absent member.
-pub(crate) fn present<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
-where
-    D: Deserializer<'de>,
-    T: Deserialize<'de>,
-{
-    T::deserialize(deserializer).map(Some)
-}
-
-/// A string, borrowed from the text where it has no escapes.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Text<'a>(pub(crate) Cow<'a, str>);
-
-impl Deref for Text<'_> {
-    type Target = str;
-    fn deref(&self) -> &str {
-        &self.0
+    fn place(text: &str) -> String {
+        parse::<Root>(text).map(|_| ()).unwrap_err().place
     }
-}
 
-impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct AnyText;
-        impl<'de> Visitor<'de> for AnyText {
-            type Value = Text<'de>;
-            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-                f.write_str("a string")
-            }
-            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Text<'de>, E> {
-                Ok(Text(Cow::Borrowed(text)))
-            }
-            fn visit_str<E>(self, text: &str) -> Result<Text<'de>, E> {
-                Ok(Text(Cow::Owned(text.to_owned())))
-            }
-        }
-        deserializer.deserialize_str(AnyText)
-    }
-}
-
-/// A whole number from 0 to the visitor's limit, however it is spelt.
-struct Whole(u64);
-
-impl Visitor<'_> for Whole {
-    type Value = u64;
-    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        write!(f, "a whole number from 0 to {}", self.0)
-    }
-    fn visit_u64<E: serde::de::Error>(self, number: u64) -> Result<u64, E> {
-        if number <= self.0 {
-            Ok(number)
-        } else {
-            Err(E::invalid_value(Unexpected::Unsigned(number), &self))
+    #[test]
+    fn errors_point_at_the_value() {
+        for (text, pointer) in [
+            (
+                r#"{"a":[1,{"b":"]"}],"list":[{"name":"x"},{"name":3}]}"#,
+                "/list/1/name",
+            ),
+            (r#"{"list":[{"name":"x","size":-1}]}"#, "/list/0/size"),
+            (r#"{"list":[{"name":"x","size":[1]}]}"#, "/list/0/size"),
+            (r#"{"list":[{"name":"x","size":null}]}"#, "/list/0/size"),
+            (r#"{"list":[{"name":"x"},{}]}"#, "/list/1"),
+            (r#"{"list":[[]]}"#, "/list/0"),
+            (r#"{"list":[{"name":"\"x\\","name":""}]}"#, "/list/0/name"),
+            ("{\n \"list\":\n 7}", "/list"),
+            ("[]", "/"),
+        ] {
+            assert_eq!(place(text), pointer, "{text}");
         }
     }
-    fn visit_i64<E: serde::de::Error>(self, number: i64) -> Result<u64, E> {
-        match u64::try_from(number) {
-            Ok(number) => self.visit_u64(number),
-            Err(_) => Err(E::invalid_value(Unexpected::Signed(number), &self)),
+
+    #[test]
+    fn members_are_there_once() {
+        let fault = |text| parse::<Root>(text).map(|_| ()).unwrap_err();
+        let missing = fault(r#"{"list":[{}]}"#);
+        assert_eq!(missing.found, "no member `name`");
+        let doubled = fault(r#"{"list":[{"name":"a","name":"b"}]}"#);
+        assert_eq!(doubled.found, "a second member `name`");
+        assert_eq!(doubled.place, "/list/0/name");
+        assert!(parse::<Root>(r#"{"unknown":1,"unknown":2}"#).is_ok());
+    }
+
+    #[test]
+    fn broken_json_is_placed_by_line_and_column() {
+        assert_eq!(place("{\n\"list\":[{]}"), "/list/0 (line 2, column 10)");
+        assert_eq!(place(""), "/ (line 1, column 0)");
+        assert_eq!(place("{} x"), "/ (line 1, column 4)");
+    }
+
+    #[test]
+    fn sec_06_nesting_ends_in_an_error_also_where_it_is_skipped() {
+        for (depth, fine) in [
+            (126, true),
+            (127, false),
+            (10_000, false),
+            (1_000_000, false),
+        ] {
+            let text = format!("{{\"extras\":{}{}}}", "[".repeat(depth), "]".repeat(depth));
+            let parsed = std::thread::Builder::new()
+                .stack_size(1 << 20)
+                .spawn(move || parse::<Root>(&text).map(|_| ()))
+                .unwrap()
+                .join()
+                .unwrap();
+            assert_eq!(parsed.is_ok(), fine, "{depth}: {parsed:?}");
         }
+        // What is read can be patched: `Value` has the same limit.
+        let deepest = format!("{{\"extras\":{}{}}}", "[".repeat(126), "]".repeat(126));
+        assert!(serde_json::from_str::<serde_json::Value>(&deepest).is_ok());
     }
-    fn visit_f64<E: serde::de::Error>(self, number: f64) -> Result<u64, E> {
-        if number.fract() == 0.0 && (0.0..=self.0 as f64).contains(&number) {
-            Ok(number as u64)
-        } else {
-            Err(E::invalid_value(Unexpected::Float(number), &self))
-        }
-    }
-}
 
-/// An index into an array of the file.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Index(u32);
-
-impl Index {
-    /// For indexing.
-    pub(crate) fn get(self) -> usize {
-        self.0 as usize
-    }
-}
-
-impl<'de> Deserialize<'de> for Index {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let number = deserializer.deserialize_u64(Whole(u32::MAX.into()))?;
-        u32::try_from(number).map(Self).map_err(D::Error::custom)
-    }
-}
-
-/// A count, offset, length or stride.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Size(pub(crate) u64);
-
-impl<'de> Deserialize<'de> for Size {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_u64(Whole(MAX_WHOLE)).map(Self)
-    }
-}
-
-/// A number that is finite as f32.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Number(pub(crate) f32);
-
-impl<'de> Deserialize<'de> for Number {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct AnyNumber;
-        impl Visitor<'_> for AnyNumber {
-            type Value = Number;
-            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-                f.write_str("a number that an f32 can hold")
-            }
-            fn visit_u64<E>(self, number: u64) -> Result<Number, E> {
-                Ok(Number(number as f32))
-            }
-            fn visit_i64<E>(self, number: i64) -> Result<Number, E> {
-                Ok(Number(number as f32))
-            }
-            fn visit_f64<E: serde::de::Error>(self, number: f64) -> Result<Number, E> {
-                let narrow = number as f32;
-                if narrow.is_finite() {
-                    Ok(Number(narrow))
-                } else {
-                    Err(E::invalid_value(Unexpected::Float(number), &self))
-                }
-            }
-        }
-        deserializer.deserialize_f32(AnyNumber)
-    }
-}
-
-/// An array of exactly `N` numbers.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Numbers<const N: usize>(pub(crate) [f32; N]);
-
-impl<'de, const N: usize> Deserialize<'de> for Numbers<N> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Exactly<const N: usize>;
-        impl<'de, const N: usize> Visitor<'de> for Exactly<N> {
-            type Value = Numbers<N>;
-            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-                write!(f, "an array of {N} numbers")
-            }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Numbers<N>, A::Error> {
-                let mut numbers = [0.0; N];
-                let mut length = 0;
-                while let Some(Number(number)) = seq.next_element()? {
-                    if let Some(place) = numbers.get_mut(length) {
-                        *place = number;
-                    }
-                    length += 1;
-                }
-                if length == N {
-                    Ok(Numbers(numbers))
-                } else {
-                    Err(A::Error::invalid_length(length, &self))
-                }
-            }
-        }
-        deserializer.deserialize_seq(Exactly)
+    #[test]
+    fn brackets_in_strings_are_not_nesting() {
+        let text = format!("{{\"extras\":\"{}\\\"[\"}}", "[".repeat(1000));
+        assert!(parse::<Root>(&text).is_ok());
     }
 }

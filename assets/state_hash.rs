@@ -22,7 +22,9 @@ impl StateHash {
 
 impl fmt::Display for StateHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0[..8].iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        self.0[..8]
+            .iter()
+            .try_for_each(|byte| write!(f, "{byte:02x}"))
     }
 }
 impl fmt::Debug for StateHash {

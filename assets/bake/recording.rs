@@ -82,7 +82,12 @@ pub fn record(
     if looped {
         for pass in 1..options.most_passes {
             let begin = stage.readout();
-            let next = stage.pass(&times, f64::from(pass) * f64::from(duration), options, progress);
+            let next = stage.pass(
+                &times,
+                f64::from(pass) * f64::from(duration),
+                options,
+                progress,
+            );
             let seam = Seam::between(&begin, &stage.readout(), pass + 1);
             recording = Recording {
                 seam: Some(seam),
@@ -158,7 +163,9 @@ impl Stage {
         let moving = moving.filter_map(|(result, &joint)| result.map(|result| (result, joint)));
         for (list, (result, joint)) in moving.enumerate() {
             if recording.rotations.len() == list {
-                recording.rotations.push(Vec::with_capacity(recording.times.len()));
+                recording
+                    .rotations
+                    .push(Vec::with_capacity(recording.times.len()));
                 recording.joints.push(joint);
             }
             recording.rotations[list].push(result.rotation.to_array());
@@ -170,7 +177,11 @@ impl Stage {
     }
 
     fn readout(&self) -> SwingReadout {
-        self.host.world.get::<SwingReadout>(self.actor).cloned().unwrap_or_default()
+        self.host
+            .world
+            .get::<SwingReadout>(self.actor)
+            .cloned()
+            .unwrap_or_default()
     }
 
     fn substeps(&self, prewarm: u32) -> u64 {
@@ -180,7 +191,9 @@ impl Stage {
 
     fn invalid(&self) -> Vec<usize> {
         let health = self.host.world.get::<PoseHealth>(self.actor);
-        health.map(|health| health.reported.clone()).unwrap_or_default()
+        health
+            .map(|health| health.reported.clone())
+            .unwrap_or_default()
     }
 }
 

@@ -1,4 +1,4 @@
-//! Animations become clips: checked keys, one track per channel. *glTF 2.0 §3.11* `[K1]` `[B5]`
+//! Animations become clips: one track per channel, its keys checked in [`super::keys`]. *glTF 2.0 §3.11* `[K1]`
 //!
 //! What the format forbids and playing depends on is an error (times, counts, types, doubled targets); what merely
 //! cannot be shown is left out with a warning (paths of extensions, weights of a mesh without targets); channels
@@ -10,10 +10,11 @@ use gltf::accessor::Dimensions;
 
 use super::accessor::{Reader, Stored};
 use super::document::{Channel, Document, Sampler};
-use super::nodes::{Joints, check_rotation};
+use super::keys::{self, Shape};
+use super::nodes::Joints;
 use super::{Mesh, Warnings};
 use crate::assets::json::{Fault, entry, named, quote};
-use crate::clip::{Clip, Interpolation, Track, TrackValues, align_hemispheres};
+use crate::clip::{Clip, Interpolation, Track, TrackValues};
 
 /// A property of a node that a channel can move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,10 +121,8 @@ impl Clips<'_> {
         if let Some(path) = first_unknown {
             self.warnings.add(|| {
                 let animation = named("animation", index, &animation.name);
-                format!(
-                    "{animation}: {unknown} channels left out, whose path is {} or the like",
-                    quote(path)
-                )
+                let path = quote(path);
+                format!("{animation}: {unknown} channels left out, a rig has no {path}")
             });
         }
         let ends = tracks
@@ -172,15 +171,34 @@ impl Clips<'_> {
             return Ok(None);
         }
         let samplers = &self.document.animations[place.animation].samplers;
-        let sampler = entry(samplers, "samplers", place.sampler)?;
+        let sampler = entry(samplers, "its animation's samplers", place.sampler)?;
         let interpolation = interpolation(sampler, place)?;
-        let times = self.times(sampler.input.get())?;
+        let at = |member: &str| {
+            let Place {
+                animation, sampler, ..
+            } = place;
+            format!("/animations/{animation}/samplers/{sampler}/{member}")
+        };
+        let times = self
+            .times(sampler.input.get())
+            .map_err(|fault| fault.or_at(&at("input")))?;
         if times.len() == 1 && interpolation == Interpolation::CubicSpline {
             self.warnings
                 .add(|| format!("{}: a spline of one key is a constant", place.describe()));
         }
-        let output = sampler.output.get();
-        let values = self.values(place, path, output, interpolation, times.len(), targets)?;
+        let shape = Shape {
+            accessor: sampler.output.get(),
+            keys: times.len(),
+            per_key: if interpolation == Interpolation::CubicSpline {
+                3
+            } else {
+                1
+            },
+            per_value: if path == Path::Weights { targets } else { 1 },
+        };
+        let values = self
+            .values(place, path, &shape)
+            .map_err(|fault| fault.or_at(&at("output")))?;
         Ok(Some(Track {
             joint: self.joints.of_node[node],
             source: place.channel,
@@ -192,7 +210,7 @@ impl Clips<'_> {
 
     /// A node that is there, keeps its transform in parts, and is not moved by another channel.
     fn check_target(&mut self, place: &Place, node: usize, path: Path) -> Result<(), Fault> {
-        let entry = entry(&self.document.nodes, "nodes", node)?;
+        let entry = entry(&self.document.nodes, "/nodes", node)?;
         if path != Path::Weights && entry.matrix.is_some() {
             let found = "an animated node with a matrix";
             let expected = "translation, rotation and scale";
@@ -223,187 +241,50 @@ impl Clips<'_> {
         if let Some(Some(times)) = self.times.get(accessor) {
             return Ok(Arc::clone(times));
         }
-        let times = self
-            .reader
-            .read::<1>(accessor, Dimensions::Scalar, Stored::Float)?;
-        let times = times.as_flattened();
-        for (key, &time) in times.iter().enumerate() {
-            let place = || format!("/accessors/{accessor}, element {key}");
-            if !time.is_finite() {
-                let found = format!("key {key} at {time} s");
-                return Err(Fault::new(place(), found, "a finite time"));
-            }
-            if key > 0 && times[key - 1] >= time {
-                let found = format!("key {key} at {time} s");
-                let before = times[key - 1];
-                let expected = format!("a time after key {} at {before} s", key - 1);
-                return Err(Fault::new(place(), found, expected));
-            }
-        }
-        let times: Arc<[f32]> = times.into();
+        let times = keys::times(&mut self.reader, accessor)?;
         self.times[accessor] = Some(Arc::clone(&times));
         Ok(times)
     }
 
-    fn values(
-        &mut self,
-        place: &Place,
-        path: Path,
-        accessor: usize,
-        interpolation: Interpolation,
-        keys: usize,
-        targets: usize,
-    ) -> Result<TrackValues, Fault> {
-        let per_key = match interpolation {
-            Interpolation::CubicSpline => 3,
-            Interpolation::Step | Interpolation::Linear => 1,
-        };
-        let per_value = if path == Path::Weights { targets } else { 1 };
-        let shape = Shape {
-            accessor,
-            keys,
-            per_key,
-            per_value,
-        };
-        Ok(match path {
-            Path::Translation => TrackValues::Translation(self.floats(
-                place,
-                &shape,
-                Dimensions::Vec3,
-                Stored::Float,
-            )?),
-            Path::Scale => {
-                TrackValues::Scale(self.floats(place, &shape, Dimensions::Vec3, Stored::Float)?)
+    /// The values at the keys, with warnings about what was put right.
+    fn values(&mut self, place: &Place, path: Path, shape: &Shape) -> Result<TrackValues, Fault> {
+        let reader = &mut self.reader;
+        let (values, repairs) = match path {
+            Path::Translation | Path::Scale => {
+                let wanted = (Dimensions::Vec3, Stored::Float);
+                let (values, repairs) = keys::values(reader, shape, wanted)?;
+                let values = if path == Path::Scale {
+                    TrackValues::Scale(values)
+                } else {
+                    TrackValues::Translation(values)
+                };
+                (values, repairs)
             }
-            Path::Weights => TrackValues::Weights {
-                count: targets,
-                values: self
-                    .floats::<1>(place, &shape, Dimensions::Scalar, Stored::FloatOrNormalized)?
-                    .into_flattened(),
-            },
             Path::Rotation => {
-                let mut values =
-                    self.floats(place, &shape, Dimensions::Vec4, Stored::FloatOrNormalized)?;
-                self.check_rotations(place, &shape, &mut values)?;
-                align_hemispheres(&mut values, per_key, per_key / 2);
-                TrackValues::Rotation(values)
+                let (values, repairs) = keys::rotations(reader, shape)?;
+                (TrackValues::Rotation(values), repairs)
             }
-        })
-    }
-
-    /// The values of a track, as many as its keys ask for, all finite.
-    fn floats<const N: usize>(
-        &mut self,
-        place: &Place,
-        shape: &Shape,
-        dimensions: Dimensions,
-        stored: Stored,
-    ) -> Result<Vec<[f32; N]>, Fault> {
-        let mut values = self.reader.read::<N>(shape.accessor, dimensions, stored)?;
-        let count = shape.count();
-        if values.len() != count {
-            return Err(Fault::new(
-                format!("/accessors/{}/count", shape.accessor),
-                values.len().to_string(),
-                shape.explain(),
-            ));
-        }
-        if shape.per_key == 3 {
-            let clean = clear_unused_tangents(&mut values, shape.per_value);
-            if !clean {
-                self.warnings.add(|| {
-                    let place = place.describe();
-                    format!("{place}: the first in-tangent or last out-tangent is not finite; it is not used")
-                });
+            Path::Weights => {
+                let wanted = (Dimensions::Scalar, Stored::FloatOrNormalized);
+                let (values, repairs) = keys::values::<1>(reader, shape, wanted)?;
+                let count = shape.per_value;
+                let values = values.into_flattened();
+                (TrackValues::Weights { count, values }, repairs)
             }
-        }
-        let bad = values.as_flattened().iter().position(|n| !n.is_finite());
-        match bad {
-            None => Ok(values),
-            Some(number) => Err(Fault::new(
-                format!("/accessors/{}, element {}", shape.accessor, number / N),
-                format!("{:?}", values[number / N]),
-                "finite numbers",
-            )),
-        }
-    }
-
-    /// Rotation keys have a direction; those far from length 1 are normalised, with their tangents.
-    fn check_rotations(
-        &mut self,
-        place: &Place,
-        shape: &Shape,
-        values: &mut [[f32; 4]],
-    ) -> Result<(), Fault> {
-        let value = shape.per_key / 2;
-        let mut normalised = 0_usize;
-        for (key, stored) in values.chunks_exact_mut(shape.per_key).enumerate() {
-            let rotation = stored[value];
-            let unit = check_rotation(rotation).ok_or_else(|| {
-                let element = key * shape.per_key + value;
-                let place = format!("/accessors/{}, element {element}", shape.accessor);
-                Fault::new(
-                    place,
-                    format!("key {key} with rotation {rotation:?}"),
-                    "a unit quaternion",
-                )
-            })?;
-            if unit != rotation {
-                let (i, _) = largest(rotation);
-                let scale = unit[i] / rotation[i];
-                for tangent in stored.iter_mut() {
-                    *tangent = tangent.map(|n| n * scale);
-                }
-                stored[value] = unit;
-                normalised += 1;
-            }
-        }
-        // Unit quaternions in 8 bits are up to 1 % off: that is the storage, not a mistake.
-        let bytes = matches!(
-            self.document.accessors[shape.accessor].component_type.get(),
-            5120 | 5121
-        );
-        if normalised > 0 && !bytes {
+        };
+        if repairs.unused_tangents {
             self.warnings.add(|| {
                 let place = place.describe();
-                format!("{place}: {normalised} keys are not of length 1 and were normalised")
+                format!("{place}: the first in-tangent or last out-tangent is not finite; it is not used")
             });
         }
-        Ok(())
-    }
-}
-
-/// How many values a track has, and why.
-struct Shape {
-    accessor: usize,
-    keys: usize,
-    per_key: usize,
-    per_value: usize,
-}
-
-impl Shape {
-    fn count(&self) -> usize {
-        self.keys
-            .saturating_mul(self.per_key)
-            .saturating_mul(self.per_value)
-    }
-
-    /// `6: 2 keys, 3 values each (CUBICSPLINE)`
-    fn explain(&self) -> String {
-        let Self {
-            keys,
-            per_key,
-            per_value,
-            ..
-        } = self;
-        let mut text = format!("{}: {keys} keys", self.count());
-        if *per_key == 3 {
-            text.push_str(", in-tangent, value and out-tangent each");
+        if repairs.normalised > 0 {
+            self.warnings.add(|| {
+                let (place, count) = (place.describe(), repairs.normalised);
+                format!("{place}: {count} keys are not of length 1 and were normalised")
+            });
         }
-        if *per_value != 1 {
-            text.push_str(&format!(", {per_value} morph targets"));
-        }
-        text
+        Ok(values)
     }
 }
 
@@ -423,28 +304,346 @@ fn interpolation(sampler: &Sampler, place: &Place) -> Result<Interpolation, Faul
     }
 }
 
-/// The first in-tangent and the last out-tangent are never used: what is not finite there becomes 0. False if it did.
-fn clear_unused_tangents<const N: usize>(values: &mut [[f32; N]], per_value: usize) -> bool {
-    let last = values.len().saturating_sub(per_value);
-    let mut clean = true;
-    for range in [0..per_value.min(values.len()), last..values.len()] {
-        for number in values[range].as_flattened_mut() {
-            if !number.is_finite() {
-                *number = 0.0;
-                clean = false;
-            }
-        }
-    }
-    clean
-}
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
 
-/// Index and size of the component that is largest without its sign.
-fn largest(q: [f32; 4]) -> (usize, f32) {
-    let mut largest = (0, 0.0);
-    for (i, n) in q.iter().enumerate() {
-        if n.abs() > largest.1 {
-            largest = (i, n.abs());
+    use super::super::fixture::{Fixture, each_is_accepted, each_is_refused};
+    use super::*;
+
+    fn with_times(times: &[f32]) -> Fixture {
+        let mut fixture = Fixture::new();
+        let accessor = fixture.floats("SCALAR", times);
+        for sampler in 0..3 {
+            fixture.set(
+                &format!("/animations/0/samplers/{sampler}/input"),
+                json!(accessor),
+            );
         }
+        fixture
     }
-    largest
+
+    #[test]
+    fn keys_keep_their_bits_and_rotations_follow_the_key_before() {
+        let clip = Fixture::new().model().clips.remove(0);
+        assert_eq!(
+            (clip.name.as_str(), clip.source, clip.duration),
+            ("sway", 0, 2.0)
+        );
+        assert_eq!(clip.tracks.len(), 3);
+        assert!(Arc::ptr_eq(&clip.tracks[0].times, &clip.tracks[2].times));
+        assert_eq!(*clip.tracks[0].times, [0.0, 0.5, 2.0]);
+        let rotations = [
+            [0.0, 0.0, 0.0, 1.0],
+            [-0.0, -0.0, 0.6, 0.8],
+            [1.0, 0.0, 0.0, 0.0],
+        ];
+        assert_eq!(
+            clip.tracks[1].values,
+            TrackValues::Rotation(rotations.to_vec())
+        );
+    }
+
+    #[test]
+    fn samp_04_times_that_do_not_increase_are_refused_by_element() {
+        for (times, parts) in [
+            (
+                [0.0, 0.5, 0.5],
+                [
+                    "element 2",
+                    "found key 2 at 0.5 s, expected a time after key 1 at 0.5 s",
+                ],
+            ),
+            ([0.0, 1.0, 0.5], ["element 2", "a time after key 1 at 1 s"]),
+            ([0.0, f32::NAN, 1.0], ["element 1", "a finite time"]),
+            ([0.0, 1.0, f32::INFINITY], ["element 2", "a finite time"]),
+        ] {
+            let message = with_times(&times).refusal();
+            let place = "/animations/0/channels/0 (translation of \"tip\" (node 1) in \"sway\" (animation 0))";
+            assert!(message.contains(place), "{message}");
+            assert!(parts.iter().all(|part| message.contains(part)), "{message}");
+        }
+        let clip = with_times(&[-3.0, -2.0, -1.0]).model().clips.remove(0);
+        assert_eq!(clip.duration, 0.0);
+    }
+
+    #[test]
+    fn counts_that_do_not_match_the_keys_are_refused() {
+        let message = with_times(&[0.0, 1.0]).refusal();
+        assert!(message.contains("/accessors/1/count"), "{message}");
+        assert!(message.contains("found 3, expected 2: 2 keys"), "{message}");
+        let mut fixture = Fixture::new();
+        let seven = fixture.floats("SCALAR", &[0.0; 7]);
+        let message = fixture
+            .set("/animations/0/samplers/2/output", json!(seven))
+            .refusal();
+        assert!(
+            message.contains("found 7, expected 6: 3 keys, 2 morph targets"),
+            "{message}"
+        );
+    }
+
+    #[test]
+    fn gltf_09_splines_of_weights_hold_three_values_per_key_and_target() {
+        let mut fixture = Fixture::new();
+        let values: Vec<f32> = (0..18_u8).map(f32::from).collect();
+        let output = fixture.floats("SCALAR", &values);
+        fixture.set("/animations/0/samplers/2/output", json!(output));
+        fixture.set(
+            "/animations/0/samplers/2/interpolation",
+            json!("CUBICSPLINE"),
+        );
+        let clip = fixture.model().clips.remove(0);
+        let mut weights = [0.0; 2];
+        clip.tracks[2].sample_weights(0.5, &mut weights);
+        assert_eq!(weights, [8.0, 9.0]);
+    }
+
+    #[test]
+    fn gltf_09_weights_without_morph_targets_are_left_out_with_a_warning() {
+        let mut fixture = Fixture::new();
+        let model = fixture
+            .set("/meshes/0/primitives/0/targets", json!([]))
+            .model();
+        assert_eq!(model.clips[0].tracks.len(), 2);
+        assert!(
+            model.warnings[0].contains("/animations/0/channels/2 (weights of \"tip\""),
+            "{:?}",
+            model.warnings
+        );
+    }
+
+    #[test]
+    fn samp_11_channels_without_a_rig_property_are_left_out() {
+        let target = "/animations/0/channels/0/target";
+        let silent = Fixture::new()
+            .set(target, json!({ "path": "translation" }))
+            .model();
+        assert_eq!(
+            (silent.clips[0].tracks.len(), silent.warnings.len()),
+            (2, 0)
+        );
+        assert_eq!(silent.clips[0].tracks[0].source, 1);
+        let pointer = json!({ "path": "pointer", "extensions": {} });
+        let warned = Fixture::new().set(target, pointer).model();
+        assert_eq!(warned.clips[0].tracks.len(), 2);
+        assert!(
+            warned.warnings[0].contains("\"sway\" (animation 0): 1 channels left out"),
+            "{:?}",
+            warned.warnings
+        );
+        let root = json!({ "node": 0, "path": "translation" });
+        assert_eq!(
+            Fixture::new().set(target, root).model().clips[0].tracks[0].joint,
+            0
+        );
+    }
+
+    #[test]
+    fn samp_11_two_channels_on_one_target_are_refused() {
+        let mut fixture = Fixture::new();
+        let channel = json!({ "sampler": 0, "target": { "node": 1, "path": "translation" } });
+        fixture.push("/animations/0/channels", channel);
+        let message = fixture.refusal();
+        assert!(
+            message.contains("/animations/0/channels/3 (translation of \"tip\""),
+            "{message}"
+        );
+        assert!(message.contains("after channel 0"), "{message}");
+    }
+
+    #[test]
+    fn broken_channels_are_refused() {
+        each_is_refused(&[
+            (
+                "/animations/0/channels/0/sampler",
+                json!(3),
+                &["/animations/0/channels/0", "index 3"],
+            ),
+            (
+                "/animations/0/channels/0/target/node",
+                json!(9),
+                &["/animations/0/channels/0", "index 9"],
+            ),
+            (
+                "/animations/0/channels/0/target",
+                json!({ "node": 1 }),
+                &["/animations/0/channels/0/target", "`path`"],
+            ),
+            (
+                "/animations/0/samplers/0/interpolation",
+                json!("linear"),
+                &["/interpolation", "\"LINEAR\""],
+            ),
+            (
+                "/animations/0/samplers/0/interpolation",
+                json!(null),
+                &["/interpolation", "a string"],
+            ),
+            (
+                "/animations/0/samplers/0/input",
+                json!(-1),
+                &["/animations/0/samplers/0/input"],
+            ),
+            (
+                "/animations/0/channels",
+                json!({}),
+                &["/animations/0/channels"],
+            ),
+        ]);
+        each_is_accepted(&[
+            ("/animations/0/channels", json!([])),
+            ("/animations/0/samplers/0/interpolation", json!("STEP")),
+        ]);
+    }
+
+    #[test]
+    fn samp_05_tangents_that_are_never_used_may_be_anything() {
+        let mut fixture = with_times(&[0.0, 2.0]);
+        let nan = f32::NAN;
+        let output = fixture.floats(
+            "VEC3",
+            &[
+                nan, nan, nan, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, nan,
+                nan, nan,
+            ],
+        );
+        fixture.set("/animations/0/samplers/0/output", json!(output));
+        fixture.set(
+            "/animations/0/samplers/0/interpolation",
+            json!("CUBICSPLINE"),
+        );
+        fixture.json["animations"][0]["channels"]
+            .as_array_mut()
+            .unwrap()
+            .truncate(1);
+        let model = fixture.model();
+        assert!(
+            model.warnings[0].contains("not finite"),
+            "{:?}",
+            model.warnings
+        );
+        let mut pose = crate::pose::JointTransform::IDENTITY;
+        model.clips[0].tracks[0].sample(1.0, &mut pose);
+        assert_eq!(pose.translation.x, 0.75);
+    }
+
+    #[test]
+    fn values_that_are_not_finite_are_refused_by_element() {
+        let mut fixture = Fixture::new();
+        let output = fixture.floats(
+            "VEC3",
+            &[0.0, 0.0, 0.0, 0.0, f32::INFINITY, 0.0, 0.0, 0.0, 0.0],
+        );
+        let message = fixture
+            .set("/animations/0/samplers/0/output", json!(output))
+            .refusal();
+        assert!(
+            message.contains(&format!("/accessors/{output}, element 1")),
+            "{message}"
+        );
+        let output = fixture.floats(
+            "VEC4",
+            &[0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0],
+        );
+        fixture.set("/animations/0/samplers/0/output", json!(1));
+        let message = fixture
+            .set("/animations/0/samplers/1/output", json!(output))
+            .refusal();
+        assert!(
+            message.contains("key 1 with rotation [0.0, 0.0, 0.0, 0.0]"),
+            "{message}"
+        );
+    }
+
+    #[test]
+    fn samp_02_a_spline_of_one_key_is_a_constant_with_a_warning() {
+        let mut fixture = with_times(&[2.0]);
+        fixture.set(
+            "/animations/0/samplers/0/interpolation",
+            json!("CUBICSPLINE"),
+        );
+        fixture.json["animations"][0]["channels"]
+            .as_array_mut()
+            .unwrap()
+            .truncate(1);
+        let model = fixture.model();
+        assert!(
+            model.warnings[0].contains("one key"),
+            "{:?}",
+            model.warnings
+        );
+        let mut pose = crate::pose::JointTransform::IDENTITY;
+        model.clips[0].tracks[0].sample(0.0, &mut pose);
+        assert_eq!(pose.translation.to_array(), [4.0, 5.0, 6.0]);
+        assert_eq!(model.clips[0].duration, 2.0);
+    }
+
+    #[test]
+    fn rotation_keys_far_from_unit_are_normalised_with_their_tangents() {
+        let mut fixture = with_times(&[0.0, 1.0]);
+        let key = |scale: f32| {
+            [
+                [0.5 * scale; 4],
+                [0.0, 0.0, 0.6 * scale, 0.8 * scale],
+                [0.5 * scale; 4],
+            ]
+        };
+        let keys: Vec<f32> = [key(1.0), key(2.0)].concat().concat();
+        let output = fixture.floats("VEC4", &keys);
+        fixture.set("/animations/0/samplers/1/output", json!(output));
+        fixture.set(
+            "/animations/0/samplers/1/interpolation",
+            json!("CUBICSPLINE"),
+        );
+        fixture.json["animations"][0]["channels"]
+            .as_array_mut()
+            .unwrap()
+            .remove(0);
+        fixture.json["animations"][0]["channels"]
+            .as_array_mut()
+            .unwrap()
+            .truncate(1);
+        let model = fixture.model();
+        assert!(
+            model.warnings[0].contains("1 keys are not of length 1"),
+            "{:?}",
+            model.warnings
+        );
+        let TrackValues::Rotation(values) = &model.clips[0].tracks[0].values else {
+            panic!("a rotation track");
+        };
+        assert_eq!(values[..3], values[3..]);
+    }
+
+    #[test]
+    fn clips_may_share_names_or_have_none() {
+        let mut fixture = Fixture::new();
+        let clip = fixture.json["animations"][0].clone();
+        let mut unnamed = clip.clone();
+        unnamed.as_object_mut().unwrap().remove("name");
+        fixture.push("/animations", clip);
+        fixture.push("/animations", unnamed);
+        let clips = fixture.model().clips;
+        let names: Vec<_> = clips
+            .iter()
+            .map(|clip| (clip.name.as_str(), clip.source))
+            .collect();
+        assert_eq!(names, [("sway", 0), ("sway", 1), ("animation_2", 2)]);
+    }
+
+    #[test]
+    fn warnings_end_somewhere() {
+        let mut fixture = Fixture::new();
+        let clip = fixture.json["animations"][0].clone();
+        fixture.set("/meshes/0/primitives/0/targets", json!([]));
+        for _ in 0..150 {
+            fixture.push("/animations", clip.clone());
+        }
+        let warnings = fixture.model().warnings;
+        assert_eq!(
+            (warnings.len(), warnings[100].as_str()),
+            (101, "and 51 warnings more")
+        );
+    }
 }

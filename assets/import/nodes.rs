@@ -114,15 +114,18 @@ fn cycle(parents: &[Option<usize>], lost: usize) -> Fault {
         length += 1;
         node = parent;
     }
-    let list: Vec<String> = listed.iter().rev().map(usize::to_string).collect();
+    let list: Vec<String> = listed.iter().map(usize::to_string).collect();
     let more = if length > listed.len() {
-        " → …"
+        " below …"
     } else {
         ""
     };
     Fault::new(
         format!("/nodes/{start}/children"),
-        format!("a cycle of {length} nodes: {}{more}", list.join(" → ")),
+        format!(
+            "a cycle of {length} nodes: {}{more} below {start}",
+            list.join(" below ")
+        ),
         "a tree",
     )
 }
@@ -191,4 +194,211 @@ pub(super) fn check_rotation(rotation: [f32; 4]) -> Option<[f32; 4]> {
     }
     let unit = rotation::unit(Rotation::splat(rotation), "rotation").ok()?;
     Some(unit.lane(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::fixture::{Fixture, each_is_refused};
+    use super::super::model;
+
+    #[test]
+    fn gltf_01_what_is_not_a_tree_is_refused_by_node_index() {
+        let children = "/nodes/0/children";
+        each_is_refused(&[
+            (
+                children,
+                json!([0]),
+                &["/nodes/0/children", "a cycle of 1 nodes: 0 below 0"],
+            ),
+            (
+                children,
+                json!([1, 1]),
+                &["/nodes/0/children/1", "node 1 a second time in node 0"],
+            ),
+            (
+                children,
+                json!([2]),
+                &["/nodes/0/children/0", "node 2", "below 2"],
+            ),
+            (
+                "/nodes/1/children",
+                json!([0]),
+                &["a cycle of 2 nodes: 0 below 1 below 0"],
+            ),
+            (
+                "/nodes/1/children",
+                json!([1]),
+                &["child of node 0 and of node 1"],
+            ),
+            (
+                children,
+                json!(-1),
+                &["/nodes/0/children", "expected a sequence"],
+            ),
+        ]);
+    }
+
+    #[test]
+    fn joints_keep_node_order_as_far_as_parents_first_allows() {
+        let mut fixture = Fixture::new();
+        let nodes = json!([{ "children": [4] }, {}, { "children": [0] }, {}, { "children": [1] }]);
+        fixture.set("/nodes", nodes).set("/skins", json!([]));
+        fixture
+            .set("/scenes", json!([{ "nodes": [2, 3] }]))
+            .set("/animations", json!([]));
+        let model = fixture.model();
+        let sources: Vec<usize> = model.rig.joints.iter().map(|joint| joint.source).collect();
+        assert_eq!(sources, [2, 0, 3, 4, 1]);
+        let parents: Vec<_> = model.rig.joints.iter().map(|joint| joint.parent).collect();
+        assert_eq!(parents, [None, Some(0), None, Some(1), Some(3)]);
+        assert_eq!(model.joint_of_node, [1, 4, 0, 2, 3].map(Some));
+        assert_eq!(model.scenes, [[0, 2]]);
+    }
+
+    #[test]
+    fn gltf_01_a_chain_of_200_000_nodes_loads() {
+        let nodes: Vec<String> = (1..200_000)
+            .map(|child| format!("{{\"children\":[{child}]}}"))
+            .collect();
+        let mut container = Fixture::new().container();
+        container.json = format!("{{\"nodes\":[{},{{}}]}}", nodes.join(","));
+        let model = std::thread::Builder::new()
+            .stack_size(1 << 20)
+            .spawn(move || model(&container).unwrap());
+        let rig = model.unwrap().join().unwrap().rig;
+        assert_eq!(rig.joints[199_999].parent, Some(199_998));
+    }
+
+    #[test]
+    fn bone_09_names_may_be_missing_doubled_long_or_in_any_script() {
+        let mut fixture = Fixture::new();
+        let long = "長".repeat(100_000);
+        let nodes =
+            json!([{ "children": [1], "name": long }, {}, { "name": long }, { "name": "" }]);
+        fixture
+            .set("/nodes", nodes)
+            .set("/animations", json!([]))
+            .set("/skins", json!([]));
+        let names: Vec<usize> = fixture
+            .model()
+            .rig
+            .joints
+            .iter()
+            .map(|joint| joint.name.len())
+            .collect();
+        assert_eq!(names, [300_000, 0, 300_000, 0]);
+        let message = fixture
+            .set("/nodes/2/rotation", json!([0, 0, 0, 0]))
+            .refusal();
+        assert!(message.len() < 1000, "{}", message.len());
+    }
+
+    #[test]
+    fn space_08_wrong_types_are_refused_with_their_pointer() {
+        each_is_refused(&[
+            (
+                "/nodes/1/translation",
+                json!([1, 2]),
+                &["/nodes/1/translation", "an array of 3 numbers"],
+            ),
+            (
+                "/nodes/1/translation",
+                json!([1, 2, 3, 4]),
+                &["/nodes/1/translation", "length 4"],
+            ),
+            (
+                "/nodes/1/translation",
+                json!(null),
+                &["/nodes/1/translation", "null"],
+            ),
+            (
+                "/nodes/1/translation",
+                json!([1, "2", 3]),
+                &["/nodes/1/translation/1", "string \"2\""],
+            ),
+            ("/nodes/1/scale", json!([1, 1, 1e39]), &["/nodes/1/scale/2"]),
+            ("/nodes/1/name", json!(7), &["/nodes/1/name", "a string"]),
+            ("/nodes/1/mesh", json!("0"), &["/nodes/1/mesh"]),
+            ("/nodes/1", json!(["tip"]), &["/nodes/1", "an object"]),
+            ("/nodes", json!({}), &["/nodes", "a sequence"]),
+            (
+                "/nodes/1/rotation",
+                json!([0, 0, 0, 0]),
+                &["/nodes/1/rotation", "a unit quaternion"],
+            ),
+            (
+                "/nodes/1/rotation",
+                json!({"a/b~c": 1}),
+                &["/nodes/1/rotation", "4 numbers"],
+            ),
+        ]);
+    }
+
+    #[test]
+    fn space_08_numbers_may_be_spelt_in_any_way() {
+        let mut container = Fixture::new().container();
+        container.json =
+            r#"{"nodes":[{"translation":[0,-1,1e-2],"scale":[1E+2,-0.0,2]}]}"#.to_owned();
+        let rest = model(&container).unwrap().rig.joints[0].rest;
+        assert_eq!(rest.translation.to_array(), [0.0, -1.0, 0.01]);
+        assert_eq!(rest.scale.to_array(), [100.0, -0.0, 2.0]);
+    }
+
+    #[test]
+    fn gltf_05_matrices_are_taken_apart_or_refused() {
+        let mut fixture = Fixture::new();
+        let matrix = json!([0, 2, 0, 0, -2, 0, 0, 0, 0, 0, 2, 0, 1, 2, 3, 1]);
+        let rest = fixture.set("/nodes/0/matrix", matrix).model().rig.joints[0].rest;
+        assert_eq!(rest.translation.to_array(), [1.0, 2.0, 3.0]);
+        assert_eq!(rest.scale.to_array(), [2.0; 3]);
+        let sheared = json!([1, 0.5, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1]);
+        let warnings = fixture.set("/nodes/0/matrix", sheared).model().warnings;
+        assert!(
+            warnings[0].starts_with("\"root\" (node 0): its matrix shears"),
+            "{warnings:?}"
+        );
+        let projecting = json!([1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 2]);
+        let message = fixture.set("/nodes/0/matrix", projecting).refusal();
+        assert!(
+            message.contains("/nodes/0/matrix") && message.contains("[0, 0, 0, 1]"),
+            "{message}"
+        );
+        let identity = json!([1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1]);
+        each_is_refused(&[(
+            "/nodes/1/matrix",
+            identity.clone(),
+            &["/nodes/1/matrix", "animated"],
+        )]);
+        fixture
+            .set("/nodes/0/matrix", identity)
+            .set("/nodes/0/scale", json!([1, 1, 1]));
+        assert!(fixture.refusal().contains("one or the other"));
+    }
+
+    #[test]
+    fn rotations_keep_their_bits_unless_they_are_far_from_unit() {
+        let mut fixture = Fixture::new();
+        let near = fixture
+            .set("/nodes/1/rotation", json!([0, 0, 0.6, 0.8003]))
+            .model();
+        assert_eq!(
+            near.rig.joints[1].rest.rotation.to_array(),
+            [0.0, 0.0, 0.6, 0.8003]
+        );
+        assert!(near.warnings.is_empty());
+        let far = fixture
+            .set("/nodes/1/rotation", json!([0, 0, 6, 8]))
+            .model();
+        assert_eq!(
+            far.rig.joints[1].rest.rotation.to_array(),
+            [0.0, 0.0, 0.6, 0.8]
+        );
+        assert!(
+            far.warnings[0].contains("\"tip\" (node 1)"),
+            "{:?}",
+            far.warnings
+        );
+    }
 }

@@ -62,11 +62,12 @@ pub(super) fn mesh_nodes(
         let place = |member: &str| format!("/nodes/{index}/{member}");
         let skin = node.skin.map(|skin| skin.get());
         if let Some(skin) = skin {
-            entry(&document.skins, "skins", skin).map_err(|fault| fault.used_by(&place("skin")))?;
+            entry(&document.skins, "/skins", skin)
+                .map_err(|fault| fault.used_by(&place("skin")))?;
         }
         let Some(mesh) = node.mesh else { continue };
         let of_mesh =
-            entry(meshes, "meshes", mesh.get()).map_err(|fault| fault.used_by(&place("mesh")))?;
+            entry(meshes, "/meshes", mesh.get()).map_err(|fault| fault.used_by(&place("mesh")))?;
         let own = weights(
             node.weights.as_deref(),
             of_mesh.weights.len(),
@@ -123,7 +124,7 @@ fn skin_joints(
     for (i, node) in skin.joints.iter().enumerate() {
         let node = node.get();
         let place = format!("joints/{i}");
-        entry(&document.nodes, "nodes", node).map_err(|fault| fault.used_by(&place))?;
+        entry(&document.nodes, "/nodes", node).map_err(|fault| fault.used_by(&place))?;
         if std::mem::replace(&mut seen[node], index + 1) == index + 1 {
             let found = format!("node {node} a second time");
             return Err(Fault::new(place, found, "each joint once"));
@@ -155,7 +156,7 @@ pub(super) fn cameras(document: &Document, joints: &Joints) -> Result<Vec<Camera
         let Some(camera) = node.camera else { continue };
         let source = camera.get();
         let place = format!("/nodes/{index}/camera");
-        let projection = entry(&projections, "cameras", source).map_err(|f| f.used_by(&place))?;
+        let projection = entry(&projections, "/cameras", source).map_err(|f| f.used_by(&place))?;
         cameras.push(Camera {
             joint: joints.of_node[index],
             source,
@@ -226,7 +227,7 @@ pub(super) fn scenes(document: &Document, joints: &Joints) -> Result<Vec<Vec<usi
         for (i, node) in scene.nodes.iter().enumerate() {
             let node = node.get();
             let place = format!("/scenes/{index}/nodes/{i}");
-            entry(&document.nodes, "nodes", node).map_err(|fault| fault.used_by(&place))?;
+            entry(&document.nodes, "/nodes", node).map_err(|fault| fault.used_by(&place))?;
             if std::mem::replace(&mut seen[node], index + 1) == index + 1 {
                 return Err(Fault::new(
                     place,
@@ -252,6 +253,195 @@ pub(super) fn default_scene(document: &Document) -> Result<Option<usize>, Fault>
     let Some(scene) = document.scene else {
         return Ok(None);
     };
-    entry(&document.scenes, "scenes", scene.get()).map_err(|fault| fault.used_by("/scene"))?;
+    entry(&document.scenes, "/scenes", scene.get()).map_err(|fault| fault.used_by("/scene"))?;
     Ok(Some(scene.get()))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::fixture::{Fixture, each_is_accepted, each_is_refused};
+    use super::*;
+
+    #[test]
+    fn gltf_06_bind_matrices_that_do_not_fit_are_refused_by_skin() {
+        let accessor = "/accessors/4";
+        let skin = "/skins/0 (\"skin\" (skin 0))";
+        let mut two = Fixture::new().json["accessors"][4].clone();
+        each_is_refused(&[
+            (
+                "/accessors/4/count",
+                json!(1),
+                &[skin, accessor, "found 1, expected at least 2"],
+            ),
+            (
+                "/accessors/4/type",
+                json!("MAT3"),
+                &[skin, accessor, "\"MAT4\""],
+            ),
+            (
+                "/accessors/4/componentType",
+                json!(5121),
+                &[skin, accessor, "5126"],
+            ),
+            (
+                "/skins/0/inverseBindMatrices",
+                json!(50),
+                &[skin, "index 50"],
+            ),
+            ("/skins/0/joints", json!([]), &[skin, "no joints"]),
+            (
+                "/skins/0/joints",
+                json!([0, 2]),
+                &[skin, "joints/1", "index 2"],
+            ),
+            (
+                "/skins/0/joints",
+                json!([1, 1]),
+                &[skin, "joints/1", "node 1 a second time"],
+            ),
+            ("/skins/0", json!({}), &["/skins/0", "`joints`"]),
+        ]);
+        let mut fixture = Fixture::new();
+        let mut matrix = Mat4::IDENTITY.to_cols_array();
+        matrix[15] = 2.0;
+        two["bufferView"] = json!(
+            fixture.view(
+                &[matrix, matrix]
+                    .concat()
+                    .iter()
+                    .flat_map(|n| n.to_le_bytes())
+                    .collect::<Vec<_>>()
+            )
+        );
+        let message = fixture.set("/accessors/4", two).refusal();
+        assert!(
+            message.contains("/accessors/4, element 0") && message.contains(skin),
+            "{message}"
+        );
+    }
+
+    #[test]
+    fn gltf_06_without_bind_matrices_they_are_the_identity() {
+        let mut fixture = Fixture::new();
+        // GLTF-03: a skeleton that makes no sense is not looked at.
+        fixture.set("/skins/0", json!({ "joints": [1], "skeleton": 99 }));
+        let skin = fixture.model().skins.remove(0);
+        assert_eq!(
+            (skin.joints, skin.inverse_bind),
+            (vec![1], vec![Mat4::IDENTITY])
+        );
+    }
+
+    #[test]
+    fn gltf_02_a_skinned_mesh_may_lie_below_its_own_joints() {
+        let model = Fixture::new().model();
+        assert_eq!(model.skins[0].joints, [0, 1]);
+        assert_eq!(
+            model.mesh_nodes,
+            [MeshNode {
+                joint: 1,
+                mesh: 0,
+                skin: Some(0),
+                weights: None
+            }]
+        );
+    }
+
+    #[test]
+    fn gltf_09_default_weights_are_zero_and_a_nodes_own_win() {
+        let mut fixture = Fixture::new();
+        assert_eq!(fixture.model().meshes[0].weights, [0.0, 0.0]);
+        fixture
+            .set("/meshes/0/weights", json!([0.5, 1]))
+            .set("/nodes/1/weights", json!([0, 0.25]));
+        let model = fixture.model();
+        assert_eq!(model.meshes[0].weights, [0.5, 1.0]);
+        assert_eq!(model.mesh_nodes[0].weights, Some(vec![0.0, 0.25]));
+        let targets = vec![json!({}); 300];
+        let mut many = Fixture::new();
+        many.set("/meshes/0/primitives/0/targets", json!(targets))
+            .set("/animations", json!([]));
+        assert_eq!(many.model().meshes[0].weights.len(), 300);
+    }
+
+    #[test]
+    fn indices_and_counts_of_meshes_are_checked() {
+        let two = json!([{ "targets": [{}, {}] }, { "targets": [{}] }]);
+        each_is_refused(&[
+            (
+                "/meshes/0/weights",
+                json!([1]),
+                &["/meshes/0/weights", "found 1 weights, expected 2"],
+            ),
+            (
+                "/nodes/1/weights",
+                json!([1, 2, 3]),
+                &["/nodes/1/weights", "3 weights"],
+            ),
+            (
+                "/meshes/0/primitives",
+                two,
+                &["/meshes/0/primitives/1/targets", "1 morph targets"],
+            ),
+            ("/nodes/1/mesh", json!(1), &["/nodes/1/mesh", "index 1"]),
+            ("/nodes/1/skin", json!(1), &["/nodes/1/skin", "index 1"]),
+            (
+                "/nodes/1/camera",
+                json!(0),
+                &["/nodes/1/camera", "/cameras, which is empty"],
+            ),
+        ]);
+    }
+
+    #[test]
+    fn scenes_list_roots_once() {
+        each_is_refused(&[
+            ("/scene", json!(1), &["/scene", "index 1"]),
+            (
+                "/scenes/0/nodes",
+                json!([0, 0]),
+                &["/scenes/0/nodes/1", "a second time"],
+            ),
+            (
+                "/scenes/0/nodes",
+                json!([1]),
+                &["/scenes/0/nodes/0", "a child of node 0"],
+            ),
+            (
+                "/scenes/0/nodes",
+                json!([7]),
+                &["/scenes/0/nodes/0", "index 7"],
+            ),
+        ]);
+        each_is_accepted(&[("/scenes", json!([{}, { "nodes": [0] }]))]);
+    }
+
+    #[test]
+    fn lenses_are_read_or_refused() {
+        let mut fixture = Fixture::new();
+        fixture.set("/nodes/0/camera", json!(0));
+        let lens = |lens| json!([{ "type": "perspective", "perspective": lens }]);
+        fixture.set("/cameras", lens(json!({ "yfov": 0.5, "znear": 1 })));
+        let camera = fixture.model().cameras.remove(0);
+        let expected = Projection::Perspective {
+            yfov: 0.5,
+            aspect: None,
+            near: 1.0,
+            far: None,
+        };
+        assert_eq!((camera.joint, camera.projection), (0, expected));
+        for bad in [
+            lens(json!({ "yfov": 0.5 })),
+            lens(json!({ "yfov": 0, "znear": 1 })),
+            lens(json!({ "yfov": 0.5, "znear": 1, "zfar": 0.5 })),
+            json!([{ "type": "perspective" }]),
+            json!([{ "type": "fisheye", "fisheye": {} }]),
+            json!([{ "type": "orthographic", "orthographic": { "xmag": 0, "ymag": 1, "znear": 0, "zfar": 1 } }]),
+        ] {
+            let message = fixture.set("/cameras", bad).refusal();
+            assert!(message.contains("/cameras/0"), "{message}");
+        }
+    }
 }

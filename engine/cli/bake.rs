@@ -84,7 +84,11 @@ pub fn run(arguments: &BakeArguments) -> Result<ExitCode, Error> {
         ..BakeOptions::default()
     };
     let clips = bake::select_clips(&model, &options)?;
-    let bar = progress_bar(bake::count_frames(&clips, &options), "frames", arguments.quiet);
+    let bar = progress_bar(
+        bake::count_frames(&clips, &options),
+        "frames",
+        arguments.quiet,
+    );
     let (patched, report) = bake::bake(&container, &rig, &clips, &options, &out, &|frames| {
         bar.inc(frames);
     })?;
@@ -110,7 +114,13 @@ fn print_hashes(report: &BakeReport) {
 }
 
 fn print_clips(report: &BakeReport, looped: bool) {
-    let mut header = vec!["clip", "seconds", "keys/joint", "substeps", "largest deflection"];
+    let mut header = vec![
+        "clip",
+        "seconds",
+        "keys/joint",
+        "substeps",
+        "largest deflection",
+    ];
     if looped {
         header.extend(["passes", "seam mm", "seam mm/s"]);
     }
@@ -150,7 +160,12 @@ fn print_summary(report: &BakeReport, written: &Written, before: u64, seconds: f
         report.substeps(),
     );
     for file in &written.files {
-        println!("{} ({}, input {})", file.display(), bytes(file_size(file)), bytes(before));
+        println!(
+            "{} ({}, input {})",
+            file.display(),
+            bytes(file_size(file)),
+            bytes(before)
+        );
     }
 }
 

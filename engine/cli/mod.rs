@@ -131,10 +131,7 @@ pub fn table(rows: &[Vec<String>]) -> String {
 }
 
 /// Reads a model, a rig file, and puts the one on the other; warnings are shown.
-pub fn read_rigged(
-    model: &Path,
-    rig_file: &Path,
-) -> Result<Rigged, Error> {
+pub fn read_rigged(model: &Path, rig_file: &Path) -> Result<Rigged, Error> {
     use flounce::assets::{import, rig_file};
     let (model, container) = import::read_model(model)?;
     show_warnings(&model.warnings);
@@ -161,6 +158,10 @@ pub struct Rigged {
 
 /// Where the output goes when none is named: `NAME.baked.glb` beside the input.
 pub fn default_output(model: &Path) -> PathBuf {
-    let extension = model.extension().unwrap_or_default().to_string_lossy().into_owned();
+    let extension = model
+        .extension()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
     model.with_extension(format!("baked.{extension}"))
 }

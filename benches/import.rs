@@ -1,0 +1,89 @@
+//! What reading a file costs, beside the `gltf` crate on the same bytes in the same run.
+//!
+//! Both start from the bytes of the file in memory and end with every key of every animation visited as numbers. The
+//! crate's side is what `gltf::import` does without decoding images, and each channel's iterators to their end.
+
+use std::hint::black_box;
+use std::path::{Path, PathBuf};
+
+use criterion::{Criterion, criterion_group, criterion_main};
+use flounce::assets::{container, import};
+
+fn files() -> Vec<PathBuf> {
+    let root = std::env::var_os("FLOUNCE_CORPUS_DIR").map(PathBuf::from);
+    let mut files = vec![
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/khronos/InterpolationTest.glb"),
+    ];
+    if let Some(root) = root {
+        for name in ["SpringTestRig_2025", "RobotExpressive", "Fox"] {
+            files.push(root.join(format!("characters/{name}.glb")));
+        }
+    }
+    files.retain(|file| file.exists());
+    files
+}
+
+fn flounce_reads(file: &Path, bytes: &[u8]) -> usize {
+    let container = container::from_bytes(file, bytes.to_vec()).expect("a valid file");
+    let model = import::model(&container).expect("a valid file");
+    model
+        .clips
+        .iter()
+        .flat_map(|clip| &clip.tracks)
+        .map(|track| track.times.len())
+        .sum()
+}
+
+/// Keeps the compiler from leaving the value out.
+fn visit<T>(value: T) {
+    black_box(value);
+}
+
+fn gltf_reads(bytes: &[u8]) -> usize {
+    use gltf::animation::util::ReadOutputs;
+    let file = gltf::Gltf::from_slice(bytes).expect("a valid file");
+    let blob = file.blob.as_deref();
+    let mut keys = 0;
+    for channel in file
+        .animations()
+        .flat_map(|animation| animation.channels().collect::<Vec<_>>())
+    {
+        let reader = channel.reader(|_| blob);
+        for time in reader.read_inputs().expect("times") {
+            black_box(time);
+            keys += 1;
+        }
+        match reader.read_outputs().expect("values") {
+            ReadOutputs::Translations(values) => values.for_each(visit),
+            ReadOutputs::Scales(values) => values.for_each(visit),
+            ReadOutputs::Rotations(values) => values.into_f32().for_each(visit),
+            ReadOutputs::MorphTargetWeights(values) => values.into_f32().for_each(visit),
+        }
+    }
+    keys
+}
+
+fn read(c: &mut Criterion) {
+    for file in files() {
+        let bytes = std::fs::read(&file).expect("a readable file");
+        assert_eq!(
+            flounce_reads(&file, &bytes),
+            gltf_reads(&bytes),
+            "both see the same keys"
+        );
+        let name = file
+            .file_stem()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        let mut group = c.benchmark_group(name);
+        group.bench_function("flounce", |b| {
+            b.iter(|| flounce_reads(&file, black_box(&bytes)))
+        });
+        group.bench_function("gltf", |b| b.iter(|| gltf_reads(black_box(&bytes))));
+        group.finish();
+    }
+}
+
+criterion_group!(benches, read);
+criterion_main!(benches);
