@@ -7,11 +7,24 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
+#[cfg(feature = "assets")]
+pub mod bake;
+pub mod check;
+#[cfg(feature = "assets")]
 pub mod container;
+#[cfg(feature = "assets")]
 pub mod import;
+#[cfg(feature = "assets")]
 mod json;
+#[cfg(feature = "assets")]
 pub mod patch;
+#[cfg(feature = "assets")]
 pub mod reduce;
+pub mod rig_file;
+pub mod scene;
+#[cfg(feature = "assets")]
+pub mod state_hash;
+mod text;
 
 /// Why a file could not be read or written.
 #[derive(Debug, Error)]

@@ -7,7 +7,7 @@
 //! the actor (the parent of the rig's root joints), *joint space* is a joint's own. Fields in other units say so in
 //! their name.
 
-#[cfg(feature = "assets")]
+#[cfg(feature = "rig_files")]
 #[path = "../assets/mod.rs"]
 pub mod assets;
 pub mod bone;
