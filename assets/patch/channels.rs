@@ -8,7 +8,7 @@ use crate::assets::Error;
 use crate::assets::import::matrix::decompose;
 use crate::assets::json::{Index, Numbers, Object};
 use crate::assets::patch::keys::{TrackAccessors, exact};
-use crate::assets::patch::splice::Document;
+use crate::assets::patch::splice::{Array, Document};
 use crate::assets::patch::{BakedClip, BakedTarget, BakedTrack};
 
 /// What matters of a channel.
@@ -129,6 +129,15 @@ fn sampler_json(accessors: &TrackAccessors) -> String {
     format!("{{\"input\":{input},\"interpolation\":\"LINEAR\",\"output\":{output}}}")
 }
 
+/// An animation of the file.
+struct Animation<'a> {
+    place: String,
+    channels: Array<'a>,
+    samplers: Array<'a>,
+    /// What the channels say.
+    known: Vec<Channel>,
+}
+
 /// Puts the tracks of `clip` into the animation `index`, keeping every index in it.
 fn connect_existing(
     document: &mut Document<'_>,
@@ -136,21 +145,56 @@ fn connect_existing(
     clip: &BakedClip,
     accessors: &[TrackAccessors],
 ) -> Result<(), Error> {
+    let animation = read_animation(document, index)?;
+    let mut reusable = reusable_samplers(&animation, clip);
+    let (mut new_channels, mut new_samplers) = (Vec::new(), Vec::new());
+    for (track, accessors) in clip.tracks.iter().zip(accessors) {
+        let mine = animation.channels_of(track);
+        let old = mine
+            .iter()
+            .map(|&c| animation.known[c].sampler.get())
+            .find(|&s| reusable[s]);
+        let sampler = match old {
+            Some(old) => {
+                reusable[old] = false;
+                rewrite_sampler(document, &animation, old, accessors)?;
+                old
+            }
+            None => {
+                new_samplers.push(sampler_json(accessors));
+                animation.samplers.elements.len() + new_samplers.len() - 1
+            }
+        };
+        for &c in &mine {
+            rewrite_channel(document, &animation, c, track, sampler)?;
+        }
+        if mine.is_empty() {
+            new_channels.push(channel_json(sampler, track));
+        }
+    }
+    document.push(&animation.channels, &new_channels);
+    document.push(&animation.samplers, &new_samplers);
+    Ok(())
+}
+
+impl Animation<'_> {
+    /// The channels that move what `track` moves; more than one in files that break the rules.
+    fn channels_of(&self, track: &BakedTrack) -> Vec<usize> {
+        let moves = |channel: &Channel| channel.target.is(track) || channel.target.points_to(track);
+        (0..self.known.len())
+            .filter(|&c| moves(&self.known[c]))
+            .collect()
+    }
+}
+
+fn read_animation<'a>(document: &Document<'a>, index: usize) -> Result<Animation<'a>, Error> {
     let place = format!("/animations/{index}");
-    let Some(animation) = document
-        .top_array("animations")?
-        .map(|all| all.elements[index])
-    else {
-        return Ok(());
-    };
-    let animation = document.object(&place, animation)?;
+    let animations = document.top_array("animations")?;
+    let text = animations.and_then(|all| all.elements.get(index).copied());
+    let animation = document.object(&place, text.unwrap_or("null"))?;
     let list = |key: &str| match animation.get(key) {
         Some(text) => document.array(&format!("{place}/{key}"), text),
-        None => Err(document.fault(
-            &place,
-            format!("no `{key}`"),
-            "an animation with `channels` and `samplers`",
-        )),
+        None => Err(document.fault(&place, format!("no `{key}`"), "`channels` and `samplers`")),
     };
     let (channels, samplers) = (list("channels")?, list("samplers")?);
     let known = read_channels(
@@ -159,46 +203,12 @@ fn connect_existing(
         &channels.elements,
         samplers.elements.len(),
     )?;
-
-    let mut reusable = reusable_samplers(&known, samplers.elements.len(), clip);
-    let (mut new_channels, mut new_samplers) = (Vec::new(), Vec::new());
-    for (track, accessors) in clip.tracks.iter().zip(accessors) {
-        let mine: Vec<usize> = (0..known.len())
-            .filter(|&c| known[c].target.is(track) || known[c].target.points_to(track))
-            .collect();
-        let old = mine
-            .iter()
-            .map(|&c| known[c].sampler.get())
-            .find(|&s| reusable[s]);
-        let sampler = match old {
-            Some(old) => {
-                reusable[old] = false;
-                rewrite_sampler(document, &place, old, samplers.elements[old], accessors)?;
-                old
-            }
-            None => {
-                new_samplers.push(sampler_json(accessors));
-                samplers.elements.len() + new_samplers.len() - 1
-            }
-        };
-        for &c in &mine {
-            let text = channels.elements[c];
-            rewrite_channel(
-                document,
-                &format!("{place}/channels/{c}"),
-                text,
-                &known[c],
-                track,
-                sampler,
-            )?;
-        }
-        if mine.is_empty() {
-            new_channels.push(channel_json(sampler, track));
-        }
-    }
-    document.push(&channels, &new_channels);
-    document.push(&samplers, &new_samplers);
-    Ok(())
+    Ok(Animation {
+        place,
+        channels,
+        samplers,
+        known,
+    })
 }
 
 fn read_channels<'a>(
@@ -221,14 +231,16 @@ fn read_channels<'a>(
 }
 
 /// Per sampler: whether only channels that `clip` replaces use it.
-fn reusable_samplers(channels: &[Channel], samplers: usize, clip: &BakedClip) -> Vec<bool> {
-    let replaced = |target: &Target| {
-        let mut tracks = clip.tracks.iter();
-        tracks.any(|track| target.is(track) || target.points_to(track))
-    };
-    let mut reusable = vec![true; samplers];
-    for channel in channels {
-        if !replaced(&channel.target) {
+fn reusable_samplers(animation: &Animation<'_>, clip: &BakedClip) -> Vec<bool> {
+    let mut replaced = vec![false; animation.known.len()];
+    for track in &clip.tracks {
+        for c in animation.channels_of(track) {
+            replaced[c] = true;
+        }
+    }
+    let mut reusable = vec![true; animation.samplers.elements.len()];
+    for (channel, replaced) in animation.known.iter().zip(replaced) {
+        if !replaced {
             reusable[channel.sampler.get()] = false;
         }
     }
@@ -237,12 +249,12 @@ fn reusable_samplers(channels: &[Channel], samplers: usize, clip: &BakedClip) ->
 
 fn rewrite_sampler<'a>(
     document: &mut Document<'a>,
-    place: &str,
+    animation: &Animation<'a>,
     index: usize,
-    text: &'a str,
     accessors: &TrackAccessors,
 ) -> Result<(), Error> {
-    let sampler = document.object(&format!("{place}/samplers/{index}"), text)?;
+    let text = animation.samplers.elements[index];
+    let sampler = document.object(&format!("{}/samplers/{index}", animation.place), text)?;
     if sampler.members.is_empty() {
         document.replace(text, sampler_json(accessors));
         return Ok(());
@@ -255,13 +267,16 @@ fn rewrite_sampler<'a>(
 
 fn rewrite_channel<'a>(
     document: &mut Document<'a>,
-    place: &str,
-    text: &'a str,
-    old: &Channel,
+    animation: &Animation<'a>,
+    index: usize,
     track: &BakedTrack,
     sampler: usize,
 ) -> Result<(), Error> {
-    let channel = document.object(place, text)?;
+    let (place, old) = (
+        format!("{}/channels/{index}", animation.place),
+        &animation.known[index],
+    );
+    let channel = document.object(&place, animation.channels.elements[index])?;
     if old.sampler.get() != sampler {
         document.set(&channel, "sampler", &sampler.to_string());
     }

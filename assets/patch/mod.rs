@@ -60,7 +60,8 @@ pub struct BakedTrack {
     pub node: usize,
     /// One value per time of the clip.
     pub values: BakedValues,
-    /// Which times have a key, ascending, at least one; `None`: all. See [`crate::assets::reduce`].
+    /// Which times have a key, ascending, at least one; `None`: all. See [`crate::assets::reduce`]: a track
+    /// with fewer keys has times of its own unless another has the same keys.
     pub keys: Option<Vec<u32>>,
 }
 
