@@ -183,3 +183,6 @@ impl RigFile {
         faults.lines(&self.text)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -55,10 +55,8 @@ fn growing_speed(bones: &Bones<'_>, how: &Use<'_>) -> Option<Finding> {
         kept(first),
     );
     let lowest = 1.0 - (1.0 / (step * power)).sqrt();
-    let advice = format!(
-        "swing_power at most {:.3}, or damping above {lowest:.3}",
-        1.0 / step
-    );
+    let highest = power / kept(first);
+    let advice = format!("swing_power at most {highest:.3}, or damping above {lowest:.3}");
     Some(Finding::new(
         Severity::Fault,
         Topic::Values,
@@ -86,7 +84,7 @@ fn weak_stiffness(bones: &Bones<'_>, how: &Use<'_>) -> Option<Finding> {
     });
     let first = bones.of(*found.first()?)?.swing;
     let message = format!(
-        "{}: stiffness {} is below pendulum {}: near rest it is pushed away from rest and will sit at its limit most of the time",
+        "{}: stiffness {} is below pendulum {}: while it is still it is pushed away from rest, and it will sit at its limit most of the time",
         listed(bones.rig, &found),
         first.stiffness,
         first.pendulum
