@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use flounce::assets::Error;
 use flounce::assets::rig_file::{self, RigFile};
+use flounce::assets::scene;
 
 fn read(text: &str) -> Result<RigFile, Error> {
     rig_file::parse(Path::new("rig.ron"), text)
@@ -91,7 +92,7 @@ fn a_misspelt_field_brings_near_matches() {
         &refusal(
             "(version: 1, presets: {\"soft\": ()}, chains: [(root: \"a\", preset: \"sofd\")])",
         ),
-        "1:67",
+        "1:66",
         "chains[0].preset: found \"sofd\", expected the name of an entry of `presets` (did you mean \"soft\"?)",
     );
 }
@@ -465,6 +466,28 @@ fn a_file_that_is_missing_or_no_text_is_refused() {
         ),
         "{found}"
     );
+}
+
+/// The RON examples in the module doc of a source file.
+fn examples(source: &str) -> Vec<String> {
+    let doc: Vec<&str> = source
+        .lines()
+        .map_while(|line| line.strip_prefix("//!"))
+        .map(|line| line.strip_prefix(' ').unwrap_or(line))
+        .collect();
+    let doc = doc.join("\n");
+    let examples = doc.split("```ron\n").skip(1);
+    let examples = examples.filter_map(|rest| rest.split("```").next());
+    examples.map(str::to_owned).collect()
+}
+
+#[test]
+fn the_examples_in_the_docs_are_read() {
+    let rigs = examples(include_str!("../assets/rig_file.rs"));
+    let scenes = examples(include_str!("../assets/scene.rs"));
+    assert_eq!((rigs.len(), scenes.len()), (1, 1));
+    read(&rigs[0]).unwrap_or_else(|error| panic!("{error}"));
+    scene::parse(Path::new("a.ron"), &scenes[0]).unwrap_or_else(|error| panic!("{error}"));
 }
 
 #[test]

@@ -10,7 +10,7 @@ use crate::pose::JointTransform;
 use crate::rig::Joint;
 use crate::swing::DeltaPolicy;
 
-/// hips ─ head ─ strand_01 ─ … ─ strand_`count`, each bone `length` long, downwards below the head.
+/// hips ─ head ─ `strand_01` ─ …, `count` strand joints, each bone `length` long, downwards below the head.
 fn strand(count: usize, length: f32) -> Rig {
     let joint = |index: usize| Joint {
         name: match index {

@@ -19,7 +19,7 @@ fn rig(joints: &[(&str, Option<usize>)]) -> Rig {
     Rig::new(joints.iter().enumerate().map(joint).collect())
 }
 
-/// hips ─ head ─ hair_01 ─ hair_02 ─ hair_03, hips ─ tail_01 ─ tail_02.
+/// `hips ─ head ─ hair_01 ─ hair_02 ─ hair_03`, `hips ─ tail_01 ─ tail_02`.
 fn person() -> Rig {
     rig(&[
         ("hips", None),
