@@ -189,15 +189,16 @@ impl fmt::Display for Report {
         let picked: usize = self.chains.iter().map(|chain| chain.joints.len()).sum();
         writeln!(
             f,
-            "{}: {} of {} joints swing in {} chains, {} static colliders",
+            "{}: {} of {} in {}, {}",
             self.file.display(),
             picked,
-            self.joints,
-            self.chains.len(),
-            self.colliders,
+            counted(self.joints, "joint"),
+            counted(self.chains.len(), "chain"),
+            counted(self.colliders, "static collider"),
         )?;
         for chain in &self.chains {
-            writeln!(f, "  {}: {} joints", chain.name, chain.joints.len())?;
+            let joints = counted(chain.joints.len(), "joint");
+            writeln!(f, "  {}: {joints}", chain.name)?;
         }
         let titles = [
             (Severity::Fault, "Faults (the rig is refused)"),
@@ -228,6 +229,12 @@ impl fmt::Display for Report {
         }
         writeln!(f, "\n{}", self.next_step())
     }
+}
+
+/// `1 joint`, `2 joints`.
+fn counted(count: usize, thing: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {thing}{plural}")
 }
 
 /// A few of `joints` by name, for a message: `"a" (node 3), "b" (node 4) and 7 more`.

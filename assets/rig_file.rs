@@ -23,7 +23,8 @@
 //! the joint of node 17 and `Parent/Child` a path from below.
 //!
 //! **Order.** The rig's swing joints come in the order of the chains in the file, and inside a chain parents first (in
-//! the model's joint order). Static colliders come in the order of the file. Both orders are part of the result. `[5.2]`
+//! the model's joint order). Static colliders come in the order of the file. Both orders are part of the result.
+//! `[5.2]`
 //!
 //! **Precedence.** The engine's defaults, `defaults`, the preset, the chain's `parameters`, the joint's `overrides`:
 //! each wins over those before it, field by field.
@@ -183,3 +184,6 @@ impl RigFile {
         faults.lines(&self.text)
     }
 }
+
+#[cfg(test)]
+mod tests;

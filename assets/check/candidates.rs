@@ -202,7 +202,7 @@ fn known(word: &str) -> Option<&'static str> {
 }
 
 /// The words of a name, lower case: cut at anything that is no letter and where a capital follows a small letter, so
-/// that *Tail01* is tail and *ForeArm* no ear.
+/// that `Tail01` is tail and `ForeArm` no ear.
 fn words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut before_small = false;

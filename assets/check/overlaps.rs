@@ -74,7 +74,8 @@ impl Overlaps {
         if !self.lines.is_empty() {
             let joints = listed(bones.rig, &self.lines);
             findings.push(warning(
-                format!("{joints}: the joint's end of the line collider lies inside the collider on {place} at rest: the bone will turn far away"),
+                format!("{joints}: the joint's end of the line collider lies inside the collider on {place} \
+                     at rest: the bone will turn far away"),
                 "stop the line short with a larger `inset_b`, use a sphere, or put them on different mask layers",
             ));
         }
@@ -82,7 +83,8 @@ impl Overlaps {
             let joints = listed(bones.rig, &self.others);
             let millimetres = self.deepest * 1000.0;
             findings.push(warning(
-                format!("{joints}: overlaps the collider on {place} by up to {millimetres:.1} mm at rest: it starts with a jump"),
+                format!("{joints}: overlaps the collider on {place} by up to {millimetres:.1} mm at rest: \
+                     it starts with a jump"),
                 "make one of them smaller, or put them on different mask layers",
             ));
         }

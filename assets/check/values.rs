@@ -50,15 +50,14 @@ fn growing_speed(bones: &Bones<'_>, how: &Use<'_>) -> Option<Finding> {
     let first = bones.of(*found.first()?)?;
     let damping = first.swing.damping;
     let message = format!(
-        "{}: the speed kept per substep, (1 - {damping})² · {step:.4} · {power} = {:.4}, is above 1: it grows without bound",
+        "{}: the speed kept per substep, (1 - {damping})² · {step:.4} · {power} = {:.4}, is above 1: \
+         it grows without bound",
         listed(bones.rig, &found),
         kept(first),
     );
     let lowest = 1.0 - (1.0 / (step * power)).sqrt();
-    let advice = format!(
-        "swing_power at most {:.3}, or damping above {lowest:.3}",
-        1.0 / step
-    );
+    let highest = power / kept(first);
+    let advice = format!("swing_power at most {highest:.3}, or damping above {lowest:.3}");
     Some(Finding::new(
         Severity::Fault,
         Topic::Values,
@@ -86,7 +85,8 @@ fn weak_stiffness(bones: &Bones<'_>, how: &Use<'_>) -> Option<Finding> {
     });
     let first = bones.of(*found.first()?)?.swing;
     let message = format!(
-        "{}: stiffness {} is below pendulum {}: near rest it is pushed away from rest and will sit at its limit most of the time",
+        "{}: stiffness {} is below pendulum {}: while it is still it is pushed away from rest, \
+         and it will sit at its limit most of the time",
         listed(bones.rig, &found),
         first.stiffness,
         first.pendulum
@@ -108,7 +108,8 @@ fn ambiguous_limits(bones: &Bones<'_>) -> Option<Finding> {
         return None;
     }
     let message = format!(
-        "{}: limit_x_deg is free or reaches beyond ±{UNIQUE_X_DEG} while y or z is limited: there a turn can be split into angles in two ways",
+        "{}: limit_x_deg is free or reaches beyond ±{UNIQUE_X_DEG} while y or z is limited: \
+         there a turn can be split into angles in two ways",
         listed(bones.rig, &found)
     );
     let advice = format!("write `limit_x_deg: (-{UNIQUE_X_DEG}, {UNIQUE_X_DEG})` or less");
@@ -150,7 +151,8 @@ fn ringing(bones: &Bones<'_>) -> Vec<Finding> {
         let highest = ringing_threshold(line.len());
         if spring > highest {
             let message = format!(
-                "the chain below {}: spring {spring} on {} joints rings for ever; it comes to rest below about {highest:.2}",
+                "the chain below {}: spring {spring} on {} joints rings for ever; \
+                 it comes to rest below about {highest:.2}",
                 bones.rig.describe(head.swing.joint),
                 line.len()
             );

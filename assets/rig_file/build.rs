@@ -90,7 +90,10 @@ impl RigFile {
             let other = pick::label(&self.rules.chains[owner]);
             out.faults.add(
                 &path,
-                format!("chain {here} picks {first}{more}, which chain {other} (chains[{owner}]) picks too; expected each joint once"),
+                format!(
+                    "chain {here} picks {first}{more}, which chain {other} (chains[{owner}]) picks \
+                     too; expected each joint once"
+                ),
             );
         }
         free

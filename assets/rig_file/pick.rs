@@ -179,12 +179,16 @@ impl Resolution {
         (fault, help): (String, Option<String>),
         near: Vec<String>,
     ) {
-        self.unmatched.push(Unmatched {
+        let unmatched = Unmatched {
             path: path.to_string(),
             name: name.to_owned(),
             near,
             optional,
-        });
+        };
+        if self.unmatched.contains(&unmatched) {
+            return;
+        }
+        self.unmatched.push(unmatched);
         if optional {
             self.warnings
                 .push(format!("{path}: {fault}; it is optional and left out"));

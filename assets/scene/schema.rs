@@ -181,7 +181,12 @@ impl PropertiesRule {
 
 /// A choice of the profile: an enum whose first variant is the default.
 macro_rules! choice {
-    ($(#[$doc:meta])* $name:ident { $(#[$first_doc:meta])* $first:ident, $($(#[$variant_doc:meta])* $variant:ident,)* }) => {
+    (
+        $(#[$doc:meta])* $name:ident {
+            $(#[$first_doc:meta])* $first:ident,
+            $($(#[$variant_doc:meta])* $variant:ident,)*
+        }
+    ) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(rename_all = "snake_case")]

@@ -86,12 +86,14 @@ impl Faults {
         message: impl Into<String>,
         help: Option<String>,
     ) {
-        if self.0.len() < MOST {
-            self.0.push(Fault {
-                path: path.clone(),
-                message: message.into(),
-                help,
-            });
+        let fault = Fault {
+            path: path.clone(),
+            message: message.into(),
+            help,
+        };
+        // Joints that share parameters share their faults.
+        if self.0.len() < MOST && !self.0.contains(&fault) {
+            self.0.push(fault);
         }
     }
 

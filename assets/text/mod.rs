@@ -184,3 +184,6 @@ pub(super) fn quoted(name: &str) -> String {
     let head = &name[..name.floor_char_boundary(SHOWN)];
     format!("{head:?}… ({} bytes)", name.len())
 }
+
+#[cfg(test)]
+mod tests;
