@@ -68,10 +68,22 @@ pub mod property {
     pub const COMPONENTS: usize = 10;
 }
 
+/// Components of a placed static collider, in true model space, metres.
+pub mod placed {
+    /// First end, x y z.
+    pub const END_A: usize = 0;
+    /// Second end, x y z.
+    pub const END_B: usize = 3;
+    /// Centre of the bounds, x y z. `[X2]`
+    pub const CENTRE: usize = 6;
+    /// Radius of the bounds, the factor of `[X2]` applied.
+    pub const REACH: usize = 9;
+}
+
 /// Numbers per joint of a rigid transform.
 pub const RIGID: usize = 7;
-/// Numbers of a placed static collider: both ends.
-pub const PLACED: usize = 6;
+/// Numbers of a placed static collider: both ends and its bounds, see [`placed`].
+pub const PLACED: usize = 10;
 
 /// What a group holds: one actor per lane.
 #[derive(Clone, Debug, Default)]
@@ -84,7 +96,7 @@ pub struct Group {
     pub results: Vec<f32>,
     /// Results of the substep before.
     pub results_before: Vec<f32>,
-    /// Placed static colliders, `[collider][end a x y z, end b x y z][lane]`, model space.
+    /// Placed static colliders, `[collider][`[`placed`]`][lane]`.
     pub statics: Vec<f32>,
     /// `[`[`property`]`][lane]`
     pub properties: Vec<f32>,

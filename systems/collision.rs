@@ -11,7 +11,7 @@ use core::ops::Range;
 
 use crate::collider::PlacedShape;
 use crate::contact::{self, Hit, Segment};
-use crate::crowd::{Group, PLACED, RIGID, particle};
+use crate::crowd::{Group, PLACED, RIGID, particle, placed};
 use crate::lane::{Lane, LaneMask, Vec3x};
 use crate::plan::{DynamicPlan, Plan, StaticPlan, SwingPlan};
 use crate::pose::Rigid;
@@ -34,19 +34,47 @@ pub fn place_statics<L: Lane>(plan: &Plan, group: &mut Group, pose: usize, fresh
             Rigid::<L>::load(&group.models[offset..][..RIGID * L::LANES])
         };
         let bone = model(joint);
-        let placed = index * PLACED * L::LANES..(index + 1) * PLACED * L::LANES;
+        let own = index * PLACED * L::LANES..(index + 1) * PLACED * L::LANES;
         let before = if fresh {
             [bone.t; 2]
         } else {
-            let before = &group.statics[placed.clone()];
-            [Vec3x::load(before), Vec3x::load(&before[3 * L::LANES..])]
+            placed_ends(&group.statics[own.clone()])
         };
         let parent = collider.parent.map_or(bone.t, |parent| model(parent).t);
         let ends = place_shape(&collider.shape, bone, parent, before);
-        let to = &mut group.statics[placed];
-        ends[0].store(to);
-        ends[1].store(&mut to[3 * L::LANES..]);
+        store_placed(&collider.shape, ends, &mut group.statics[own]);
     }
+}
+
+/// Writes the ends of a placed shape and the bounds they give it. `[X2]`
+///
+/// Every joint asks for the bounds, so they are computed once. `to` has [`PLACED`] numbers per lane.
+#[inline(always)]
+pub fn store_placed<L: Lane>(shape: &PlacedShape, ends: [Vec3x<L>; 2], to: &mut [f32]) {
+    let (centre, reach) = match shape {
+        PlacedShape::Sphere { radius, .. } => {
+            let reach = L::splat(*radius) * L::splat(contact::BOUNDS_FACTOR);
+            (ends[0], reach)
+        }
+        PlacedShape::Capsule { radius, .. } | PlacedShape::Line { radius, .. } => {
+            segment(ends, radius).bounds()
+        }
+        // A plane has no bounds: everything is near.
+        PlacedShape::Plane { .. } => (ends[0], L::splat(f32::INFINITY)),
+    };
+    ends[0].store(&mut to[placed::END_A * L::LANES..]);
+    ends[1].store(&mut to[placed::END_B * L::LANES..]);
+    centre.store(&mut to[placed::CENTRE * L::LANES..]);
+    reach.store(&mut to[placed::REACH * L::LANES..]);
+}
+
+/// Both ends of a placed shape.
+#[inline(always)]
+fn placed_ends<L: Lane>(placed: &[f32]) -> [Vec3x<L>; 2] {
+    [
+        Vec3x::load(&placed[placed::END_A * L::LANES..]),
+        Vec3x::load(&placed[placed::END_B * L::LANES..]),
+    ]
 }
 
 /// Both ends of `shape` on a joint at `bone` below one at `parent`; a ball's ends are both its centre. `[X1]`
@@ -267,19 +295,26 @@ fn keep_length_or_anchor<L: Lane>(particle: Vec3x<L>, anchor: Vec3x<L>, length: 
 /// A static capsule or line from its placed ends.
 #[inline(always)]
 pub fn placed_segment<L: Lane>(placed: &[f32], radius: &[f32; 2]) -> Segment<L> {
+    segment(placed_ends(placed), radius)
+}
+
+#[inline(always)]
+fn segment<L: Lane>([a, b]: [Vec3x<L>; 2], radius: &[f32; 2]) -> Segment<L> {
     Segment {
-        a: Vec3x::load(placed),
-        b: Vec3x::load(&placed[3 * L::LANES..]),
+        a,
+        b,
         radius_a: L::splat(radius[0]),
         radius_b: L::splat(radius[1]),
     }
 }
 
-/// Whether two bounds overlap in any lane. `[X3]`
+/// Whether bounds overlap those of a placed collider in any lane. `[X3]`
 #[inline(always)]
-fn bounds_meet<L: Lane>(a: (Vec3x<L>, L), b: (Vec3x<L>, L)) -> bool {
-    let reach = a.1 + b.1;
-    (a.0 - b.0).length_squared().le(reach * reach).any()
+fn is_near<L: Lane>((centre, reach): (Vec3x<L>, L), placed: &[f32]) -> bool {
+    let theirs = Vec3x::load(&placed[placed::CENTRE * L::LANES..]);
+    let reach = reach + L::load(&placed[placed::REACH * L::LANES..]);
+    let offset = centre - theirs;
+    offset.length_squared().le(reach * reach).any()
 }
 
 /// A dynamic ball against a static collider; `None` when no lane is near. `[X3]`
@@ -297,9 +332,8 @@ pub fn hit_sphere<L: Lane>(
             Some(contact::sphere_sphere(centre, radius, at, theirs))
         }
         PlacedShape::Capsule { radius: theirs, .. } | PlacedShape::Line { radius: theirs, .. } => {
-            let segment = placed_segment(placed, theirs);
-            bounds_meet(bounds, segment.bounds())
-                .then(|| contact::sphere_segment(centre, radius, &segment))
+            is_near(bounds, placed)
+                .then(|| contact::sphere_segment(centre, radius, &placed_segment(placed, theirs)))
         }
         PlacedShape::Plane { normal, offset } => {
             let (normal, offset) = (Vec3x::splat(*normal), L::splat(*offset));
@@ -319,13 +353,11 @@ pub fn hit_segment<L: Lane>(
     match &other.shape {
         PlacedShape::Sphere { radius: theirs, .. } => {
             let (at, theirs) = (Vec3x::load(placed), L::splat(*theirs));
-            let bounds = (at, theirs * L::splat(contact::BOUNDS_FACTOR));
-            bounds_meet(line.bounds(), bounds).then(|| contact::segment_sphere(line, at, theirs))
+            is_near(line.bounds(), placed).then(|| contact::segment_sphere(line, at, theirs))
         }
         PlacedShape::Capsule { radius: theirs, .. } | PlacedShape::Line { radius: theirs, .. } => {
-            let segment = placed_segment(placed, theirs);
-            bounds_meet(line.bounds(), segment.bounds())
-                .then(|| contact::segment_segment(line, &segment, parallel))
+            is_near(line.bounds(), placed)
+                .then(|| contact::segment_segment(line, &placed_segment(placed, theirs), parallel))
         }
         PlacedShape::Plane { normal, offset } => {
             let (normal, offset) = (Vec3x::splat(*normal), L::splat(*offset));

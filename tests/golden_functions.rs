@@ -7,6 +7,7 @@ use bevy_math::Vec3;
 use flounce::clip::{Interpolation, Track, TrackValues, align_hemispheres};
 use flounce::collider::PlacedShape;
 use flounce::contact::{self, Hit, Segment};
+use flounce::crowd::PLACED;
 use flounce::lane::Vec3x;
 use flounce::limit::LimitPlan;
 use flounce::plan::{DynamicPlan, StaticPlan};
@@ -320,8 +321,8 @@ fn x1_update(i: &Value) -> Option<Outputs> {
 
 fn static_collider(v: &Value) -> (StaticPlan, Vec<f32>) {
     let (shape, ends) = placed(v);
-    let mut numbers = ends[0].lane(0).to_vec();
-    numbers.extend(ends[1].lane(0));
+    let mut numbers = vec![0.0; PLACED];
+    collision::store_placed(&shape, ends, &mut numbers);
     (
         StaticPlan {
             joint: None,
