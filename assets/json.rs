@@ -101,6 +101,11 @@ pub(crate) fn entry<'t, T>(list: &'t [T], name: &str, index: usize) -> Result<&'
 
 /// Parses `text`, one object; members that `T` does not know are skipped.
 pub(crate) fn parse<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, Fault> {
+    parse_value(text).map(|Object(document)| document)
+}
+
+/// Parses `text`, any one value.
+pub(crate) fn parse_value<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, Fault> {
     if let Some(offset) = too_deep(text) {
         return Err(Fault::new(
             pointer_at(text, offset),
@@ -108,10 +113,7 @@ pub(crate) fn parse<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, Fault> {
             format!("at most {MAX_DEPTH}"),
         ));
     }
-    match serde_json::from_str(text) {
-        Ok(Object(document)) => Ok(document),
-        Err(error) => Err(explain(text, &error)),
-    }
+    serde_json::from_str(text).map_err(|error| explain(text, &error))
 }
 
 /// Where the nesting passes [`MAX_DEPTH`], as a byte offset. Brackets in strings do not count.
