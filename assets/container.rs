@@ -232,22 +232,20 @@ fn chunk(bytes: &[u8], at: usize, index: usize) -> Result<(&[u8; 4], &[u8]), Fau
 }
 
 /// The parts of the JSON that say which buffers there are, after a look at the version.
-fn parse_head(json: &str) -> Result<Head<'_>, Fault> {
-    let head = json::parse::<Head>(json);
-    // A file of another version usually breaks the rules of this one: its version is the better answer.
-    let asset = match &head {
-        Ok(head) => Some(&head.asset),
-        Err(_) => None,
-    };
-    match asset {
-        Some(asset) => check_version(asset)?,
-        None => {
-            if let Ok(only) = json::parse::<VersionOnly>(json) {
+fn parse_head(json: &str) -> Result<Object<Head<'_>>, Fault> {
+    match json::parse::<Object<Head>>(json) {
+        Ok(head) => {
+            check_version(&head.asset)?;
+            Ok(head)
+        }
+        // A file of another version usually breaks the rules of this one: its version is the better answer.
+        Err(fault) => {
+            if let Ok(only) = json::parse::<Object<VersionOnly>>(json) {
                 check_version(&only.asset)?;
             }
+            Err(fault)
         }
     }
-    head
 }
 
 fn check_version(asset: &Asset) -> Result<(), Fault> {

@@ -23,7 +23,7 @@ use bevy_math::Mat4;
 
 use super::Error;
 use super::container::{self, Container};
-use super::json::{self, Fault};
+use super::json::{self, Fault, Object};
 use crate::clip::Clip;
 use crate::rig::Rig;
 
@@ -36,6 +36,8 @@ mod keys;
 pub(super) mod matrix;
 mod nodes;
 mod objects;
+
+use document::Document;
 
 /// Everything about motion that a glTF file holds.
 #[derive(Clone, Debug)]
@@ -166,7 +168,7 @@ pub fn model(container: &Container) -> Result<Model, Error> {
 }
 
 fn convert(container: &Container) -> Result<Model, Fault> {
-    let document = json::parse::<document::Document>(&container.json)?;
+    let Object(document) = json::parse::<Object<Document>>(&container.json)?;
     let mut warnings = Warnings::default();
     let joints = nodes::read(&document, &mut warnings)?;
     let scenes = objects::scenes(&document, &joints)?;

@@ -99,7 +99,7 @@ pub(crate) fn entry<'t, T>(list: &'t [T], name: &str, index: usize) -> Result<&'
     })
 }
 
-/// Parses `text`, one object; members that `T` does not know are skipped.
+/// Parses `text`; members that `T` does not know are skipped.
 pub(crate) fn parse<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, Fault> {
     parse_value(text).map(|Object(document)| document)
 }
@@ -299,7 +299,7 @@ mod tests {
     }
 
     fn place(text: &str) -> String {
-        parse::<Root>(text).map(|_| ()).unwrap_err().place
+        parse::<Object<Root>>(text).map(|_| ()).unwrap_err().place
     }
 
     #[test]
@@ -324,13 +324,13 @@ mod tests {
 
     #[test]
     fn members_are_there_once() {
-        let fault = |text| parse::<Root>(text).map(|_| ()).unwrap_err();
+        let fault = |text| parse::<Object<Root>>(text).map(|_| ()).unwrap_err();
         let missing = fault(r#"{"list":[{}]}"#);
         assert_eq!(missing.found, "no member `name`");
         let doubled = fault(r#"{"list":[{"name":"a","name":"b"}]}"#);
         assert_eq!(doubled.found, "a second member `name`");
         assert_eq!(doubled.place, "/list/0/name");
-        assert!(parse::<Root>(r#"{"unknown":1,"unknown":2}"#).is_ok());
+        assert!(parse::<Object<Root>>(r#"{"unknown":1,"unknown":2}"#).is_ok());
     }
 
     #[test]
@@ -351,7 +351,7 @@ mod tests {
             let text = format!("{{\"extras\":{}{}}}", "[".repeat(depth), "]".repeat(depth));
             let parsed = std::thread::Builder::new()
                 .stack_size(1 << 20)
-                .spawn(move || parse::<Root>(&text).map(|_| ()))
+                .spawn(move || parse::<Object<Root>>(&text).map(|_| ()))
                 .unwrap()
                 .join()
                 .unwrap();
@@ -365,6 +365,6 @@ mod tests {
     #[test]
     fn brackets_in_strings_are_not_nesting() {
         let text = format!("{{\"extras\":\"{}\\\"[\"}}", "[".repeat(1000));
-        assert!(parse::<Root>(&text).is_ok());
+        assert!(parse::<Object<Root>>(&text).is_ok());
     }
 }

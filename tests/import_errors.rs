@@ -5,6 +5,7 @@
 //! `FLOUNCE_CORPUS_DIR` set, all files below that folder are read too, without a comparison.
 
 #![expect(clippy::print_stdout, reason = "a corpus run tells what it read")]
+#![expect(clippy::unwrap_used, reason = "helpers of tests stop where they fail")]
 
 use std::fs;
 use std::panic::catch_unwind;
