@@ -23,6 +23,9 @@ pub mod recording;
 
 use recording::Recording;
 
+/// Numbers of a rotation key.
+const ROTATION_WIDTH: usize = 4;
+
 /// How to bake.
 #[derive(Clone, Debug)]
 pub struct BakeOptions {

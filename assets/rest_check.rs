@@ -33,7 +33,11 @@ pub fn restless_joints(
         // Times never decrease and are finite, so the clock cannot refuse them.
         let ran = host.run_to(f64::from(substep) * FIXED_STEP);
         debug_assert!(ran.is_ok(), "frames come in order");
-        let now = host.world.get::<SwingReadout>(actor).cloned().unwrap_or_default();
+        let now = host
+            .world
+            .get::<SwingReadout>(actor)
+            .cloned()
+            .unwrap_or_default();
         if substep + WATCHED > SUBSTEPS {
             for (turned, (a, b)) in turned.iter_mut().zip(before.0.iter().zip(&now.0)) {
                 if let (Some(a), Some(b)) = (a, b) {
@@ -44,8 +48,14 @@ pub fn restless_joints(
         }
         before = now;
     }
-    let restless = rig.swing.iter().zip(turned).filter(|(_, turned)| *turned > RESTLESS_DEG);
-    restless.map(|(swing, turned)| finding(rig, swing.joint, turned)).collect()
+    let restless = rig
+        .swing
+        .iter()
+        .zip(turned)
+        .filter(|(_, turned)| *turned > RESTLESS_DEG);
+    restless
+        .map(|(swing, turned)| finding(rig, swing.joint, turned))
+        .collect()
 }
 
 fn finding(rig: &Rig, joint: usize, turned: f32) -> Finding {
@@ -57,7 +67,8 @@ fn finding(rig: &Rig, joint: usize, turned: f32) -> Finding {
             rig.describe(joint)
         ),
         advice: Some(
-            "raise damping, lower spring, or keep stiffness above pendulum (or say delta: current)".to_owned(),
+            "raise damping, lower spring, or keep stiffness above pendulum (or say delta: current)"
+                .to_owned(),
         ),
     }
 }
@@ -88,7 +99,13 @@ mod tests {
 
     #[test]
     fn s4_spring_coupling_rings_for_ever_and_is_named() {
-        let of = |spring| restless_joints(&chain(spring), &ActorProperties::default(), &SwingProfile::default());
+        let of = |spring| {
+            restless_joints(
+                &chain(spring),
+                &ActorProperties::default(),
+                &SwingProfile::default(),
+            )
+        };
         assert_eq!(of(0.0).len(), 0, "{:?}", of(0.0));
         assert!(!of(0.9).is_empty());
     }

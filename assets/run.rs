@@ -136,17 +136,20 @@ fn clip_of(model: &Model, actor: &SceneActor) -> Result<Option<Arc<Clip>>, Strin
     let Some(name) = actor.clip else {
         return Ok(None);
     };
-    let index = name.strip_prefix('#').and_then(|index| index.parse::<usize>().ok());
+    let index = name
+        .strip_prefix('#')
+        .and_then(|index| index.parse::<usize>().ok());
     let by_name = model.clips.iter().find(|clip| clip.name == name);
     let clip = by_name.or_else(|| model.clips.iter().find(|clip| index == Some(clip.source)));
-    clip.map(|clip| Some(Arc::new(clip.clone()))).ok_or_else(|| {
-        let names: Vec<&str> = model.clips.iter().map(|clip| clip.name.as_str()).collect();
-        format!(
-            "actors[{}].clip: found \"{name}\", expected a clip of the model: {}",
-            actor.group,
-            names.join(", ")
-        )
-    })
+    clip.map(|clip| Some(Arc::new(clip.clone())))
+        .ok_or_else(|| {
+            let names: Vec<&str> = model.clips.iter().map(|clip| clip.name.as_str()).collect();
+            format!(
+                "actors[{}].clip: found \"{name}\", expected a clip of the model: {}",
+                actor.group,
+                names.join(", ")
+            )
+        })
 }
 
 fn spawn(
@@ -159,7 +162,11 @@ fn spawn(
     let parts = (actor.properties, scene.profile(), SwingReadout::default());
     let entity = host.spawn_actor(rig, parts);
     if let Some(clip) = clip {
-        let repeat = if actor.repeats { Repeat::Loop } else { Repeat::Once };
+        let repeat = if actor.repeats {
+            Repeat::Loop
+        } else {
+            Repeat::Once
+        };
         let player = ClipPlayer {
             clip,
             start: f64::from(actor.start),
@@ -175,7 +182,11 @@ fn spawn(
 /// # Errors
 /// Those of [`stage`] and of writing; [`Error::Faults`] for joints that an expectation or output names and the rig
 /// does not have.
-pub fn run(scene: &Scene, options: &RunOptions, progress: &dyn Fn(u64)) -> Result<RunReport, Error> {
+pub fn run(
+    scene: &Scene,
+    options: &RunOptions,
+    progress: &dyn Fn(u64),
+) -> Result<RunReport, Error> {
     let mut stage = stage(scene)?;
     let mut judge = Judge::new(scene, &stage.rig)?;
     let mut recorder = Recorder::new(scene, &stage, options)?;

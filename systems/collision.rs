@@ -237,8 +237,8 @@ pub fn deepest_penetration(plan: &Plan, group: &Group, place: usize) -> f32 {
         return 0.0;
     };
     let own = &group.particles[place * particle::COMPONENTS..];
-    let position = Vec3x::<f32>::load(&own[particle::POSITION..])
-        + Vec3x::load(&own[particle::CORRECTION..]);
+    let position =
+        Vec3x::<f32>::load(&own[particle::POSITION..]) + Vec3x::load(&own[particle::CORRECTION..]);
     let body = Body {
         collider,
         origin: Vec3x::load(&own[particle::ORIGIN..]),

@@ -1,4 +1,5 @@
 //! Reading real files: what they say is what the model holds. The expected numbers were read from the files with Python.
+#![cfg(feature = "assets")]
 
 use std::path::{Path, PathBuf};
 

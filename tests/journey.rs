@@ -1,4 +1,5 @@
 //! Claim: a glTF character goes in, its tail comes alive, a baked glTF comes out.
+#![cfg(feature = "assets")]
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,7 +12,9 @@ use flounce::clip::TrackValues;
 use flounce::rig::Rig;
 
 fn scenes(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("scenes").join(path)
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("scenes")
+        .join(path)
 }
 
 fn rigged(model: &str, rig: &str) -> (Model, Container, Rig) {
@@ -25,13 +28,17 @@ fn rigged(model: &str, rig: &str) -> (Model, Container, Rig) {
 fn bake(model: &str, rig: &str, options: &BakeOptions, out: &Path) -> (Vec<u8>, BakeReport) {
     let (model, container, rig) = rigged(model, rig);
     let clips = bake::select_clips(&model, options).unwrap();
-    let (patched, report) =
-        bake::bake(&container, &rig, &clips, options, out, &|_| {}).unwrap();
+    let (patched, report) = bake::bake(&container, &rig, &clips, options, out, &|_| {}).unwrap();
     (patched.main, report)
 }
 
 fn fox(options: &BakeOptions) -> (Vec<u8>, BakeReport) {
-    bake("models/Fox.glb", "rigs/fox_tail.ron", options, Path::new("out.glb"))
+    bake(
+        "models/Fox.glb",
+        "rigs/fox_tail.ron",
+        options,
+        Path::new("out.glb"),
+    )
 }
 
 /// Reads what was baked as a model again.
@@ -42,8 +49,16 @@ fn read_back(bytes: Vec<u8>) -> Model {
 
 /// Keys of the rotation track of `joint` in clip `clip`.
 fn keys(model: &Model, clip: usize, joint: &str) -> (Vec<f32>, Vec<[f32; 4]>) {
-    let joint = model.rig.joints.iter().position(|j| j.name == joint).unwrap();
-    let of_joint = model.clips[clip].tracks.iter().filter(|track| track.joint == joint);
+    let joint = model
+        .rig
+        .joints
+        .iter()
+        .position(|j| j.name == joint)
+        .unwrap();
+    let of_joint = model.clips[clip]
+        .tracks
+        .iter()
+        .filter(|track| track.joint == joint);
     let mut rotations = of_joint.filter_map(|track| match &track.values {
         TrackValues::Rotation(values) => Some((track.times.to_vec(), values.clone())),
         _ => None,
@@ -68,7 +83,10 @@ fn a_fox_goes_in_and_its_tail_comes_alive() {
         let swings = rotations.windows(2).any(|pair| pair[0] != pair[1]);
         assert!(swings, "clip {clip} is still");
         // Joints that do not swing keep their tracks, bit for bit.
-        assert_eq!(keys(&before, clip, "b_Neck_04"), keys(&after, clip, "b_Neck_04"));
+        assert_eq!(
+            keys(&before, clip, "b_Neck_04"),
+            keys(&after, clip, "b_Neck_04")
+        );
     }
 }
 
@@ -76,7 +94,10 @@ fn a_fox_goes_in_and_its_tail_comes_alive() {
 fn exp_10_the_same_input_gives_the_same_bytes_on_any_number_of_threads() {
     let one = fox(&BakeOptions::default()).0;
     for threads in [1, 2, 8] {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()
+            .unwrap();
         let again = pool.install(|| fox(&BakeOptions::default()).0);
         assert!(one == again, "{threads} threads give other bytes");
     }
@@ -85,13 +106,22 @@ fn exp_10_the_same_input_gives_the_same_bytes_on_any_number_of_threads() {
 #[test]
 fn t2_every_rate_writes_the_same_bits_at_common_times() {
     let at = |rate_hz: f64| {
-        let options = BakeOptions { rate_hz, ..BakeOptions::default() };
+        let options = BakeOptions {
+            rate_hz,
+            ..BakeOptions::default()
+        };
         let model = read_back(fox(&options).0);
         let (times, rotations) = keys(&model, 0, "b_Tail03_014");
         // 24, 30, 60 and 144 Hz share the multiples of 1/6 s.
-        let sixth = |time: f32| (f64::from(time) * 6.0 - (f64::from(time) * 6.0).round()).abs() < 1e-6;
-        let common = times.iter().zip(rotations).filter(|(time, _)| sixth(**time));
-        common.map(|(time, q)| (time.to_bits(), q.map(f32::to_bits))).collect::<Vec<_>>()
+        let sixth =
+            |time: f32| (f64::from(time) * 6.0 - (f64::from(time) * 6.0).round()).abs() < 1e-6;
+        let common = times
+            .iter()
+            .zip(rotations)
+            .filter(|(time, _)| sixth(**time));
+        common
+            .map(|(time, q)| (time.to_bits(), q.map(f32::to_bits)))
+            .collect::<Vec<_>>()
     };
     let sixty = at(60.0);
     assert!(sixty.len() >= 20);
@@ -103,16 +133,28 @@ fn t2_every_rate_writes_the_same_bits_at_common_times() {
 #[test]
 fn a_clip_baked_alone_has_the_bits_it_has_among_others() {
     let all = read_back(fox(&BakeOptions::default()).0);
-    let walk = BakeOptions { clips: vec!["Walk".to_owned()], ..BakeOptions::default() };
+    let walk = BakeOptions {
+        clips: vec!["Walk".to_owned()],
+        ..BakeOptions::default()
+    };
     let alone = read_back(fox(&walk).0);
-    assert_eq!(keys(&all, 1, "b_Tail03_014"), keys(&alone, 1, "b_Tail03_014"));
+    assert_eq!(
+        keys(&all, 1, "b_Tail03_014"),
+        keys(&alone, 1, "b_Tail03_014")
+    );
     let before = import::read_model(&scenes("models/Fox.glb")).unwrap().0;
-    assert_eq!(keys(&before, 2, "b_Tail03_014"), keys(&alone, 2, "b_Tail03_014"));
+    assert_eq!(
+        keys(&before, 2, "b_Tail03_014"),
+        keys(&alone, 2, "b_Tail03_014")
+    );
 }
 
 #[test]
 fn a_loop_is_played_until_its_end_meets_its_start() {
-    let options = BakeOptions { looped: true, ..BakeOptions::default() };
+    let options = BakeOptions {
+        looped: true,
+        ..BakeOptions::default()
+    };
     let (_, report) = fox(&options);
     for clip in &report.clips {
         let seam = clip.seam.unwrap();
@@ -121,20 +163,39 @@ fn a_loop_is_played_until_its_end_meets_its_start() {
         assert!(seam.position < 0.02, "{}: {} m", clip.name, seam.position);
     }
     let survey = report.clips[0].seam.unwrap();
-    assert!(survey.position < 1e-4 && survey.passes < options.most_passes, "{survey:?}");
+    assert!(
+        survey.position < 1e-4 && survey.passes < options.most_passes,
+        "{survey:?}"
+    );
 }
 
 #[test]
 fn reduced_keys_stay_within_their_bound() {
-    let options = BakeOptions { tolerance_deg: 0.5, ..BakeOptions::default() };
-    let (full, reduced) = (read_back(fox(&BakeOptions::default()).0), read_back(fox(&options).0));
+    let options = BakeOptions {
+        tolerance_deg: 0.5,
+        ..BakeOptions::default()
+    };
+    let (full, reduced) = (
+        read_back(fox(&BakeOptions::default()).0),
+        read_back(fox(&options).0),
+    );
     let (times, rotations) = keys(&full, 0, "b_Tail02_013");
-    let joint = full.rig.joints.iter().position(|j| j.name == "b_Tail02_013").unwrap();
-    let track = reduced.clips[0].tracks.iter().find(|track| {
-        track.joint == joint && matches!(track.values, TrackValues::Rotation(_))
-    });
+    let joint = full
+        .rig
+        .joints
+        .iter()
+        .position(|j| j.name == "b_Tail02_013")
+        .unwrap();
+    let track = reduced.clips[0]
+        .tracks
+        .iter()
+        .find(|track| track.joint == joint && matches!(track.values, TrackValues::Rotation(_)));
     let track = track.unwrap();
-    assert!(track.times.len() * 2 < times.len(), "{} keys", track.times.len());
+    assert!(
+        track.times.len() * 2 < times.len(),
+        "{} keys",
+        track.times.len()
+    );
     for (time, q) in times.iter().zip(rotations) {
         let mut pose = flounce::pose::JointTransform::IDENTITY;
         track.sample(*time, &mut pose);
@@ -142,7 +203,11 @@ fn reduced_keys_stay_within_their_bound() {
             pose.rotation.into(),
             flounce::rotation::Rotation::splat(q),
         );
-        assert!(off.to_degrees() <= 0.501, "{}° at {time} s", off.to_degrees());
+        assert!(
+            off.to_degrees() <= 0.501,
+            "{}° at {time} s",
+            off.to_degrees()
+        );
     }
 }
 
@@ -153,9 +218,16 @@ fn a_humanoid_with_31_clips_bakes_and_progress_counts_every_frame() {
     let options = BakeOptions::default();
     let clips = bake::select_clips(&model, &options).unwrap();
     let frames = AtomicU64::new(0);
-    let (patched, report) = bake::bake(&container, &rig, &clips, &options, Path::new("o.glb"), &|n| {
-        frames.fetch_add(n, Ordering::Relaxed);
-    })
+    let (patched, report) = bake::bake(
+        &container,
+        &rig,
+        &clips,
+        &options,
+        Path::new("o.glb"),
+        &|n| {
+            frames.fetch_add(n, Ordering::Relaxed);
+        },
+    )
     .unwrap();
     assert_eq!((report.clips.len(), report.joints), (31, 20));
     let keys: usize = report.clips.iter().map(|clip| clip.frames).sum();
@@ -165,10 +237,17 @@ fn a_humanoid_with_31_clips_bakes_and_progress_counts_every_frame() {
 
 #[test]
 fn a_model_without_clips_bakes_its_rest_pose() {
-    let options = BakeOptions { seconds: 0.5, ..BakeOptions::default() };
+    let options = BakeOptions {
+        seconds: 0.5,
+        ..BakeOptions::default()
+    };
     let out = Path::new("out.vrm");
-    let (bytes, report) =
-        bake("models/Godette_vrm1_derived.vrm", "rigs/godette_hair.ron", &options, out);
+    let (bytes, report) = bake(
+        "models/Godette_vrm1_derived.vrm",
+        "rigs/godette_hair.ron",
+        &options,
+        out,
+    );
     assert_eq!(report.clips.len(), 1);
     let model = read_back(bytes);
     assert_eq!((model.clips.len(), model.clips[0].duration), (1, 0.5));
@@ -187,10 +266,20 @@ fn samp_02_a_clip_of_no_length_gets_one_key() {
         }
     }
     clip.duration = 0.0;
-    let options = BakeOptions { looped: true, ..BakeOptions::default() };
+    let options = BakeOptions {
+        looped: true,
+        ..BakeOptions::default()
+    };
     let clips = [std::sync::Arc::new(clip)];
-    let (patched, report) =
-        bake::bake(&container, &rig, &clips, &options, Path::new("o.glb"), &|_| {}).unwrap();
+    let (patched, report) = bake::bake(
+        &container,
+        &rig,
+        &clips,
+        &options,
+        Path::new("o.glb"),
+        &|_| {},
+    )
+    .unwrap();
     assert_eq!(report.clips[0].frames, 1);
     assert_eq!(keys(&read_back(patched.main), 0, "b_Tail02_013").0, [0.0]);
 }
@@ -214,7 +303,15 @@ fn outputs_appear_whole_and_are_not_overwritten_unasked() {
 #[test]
 fn a_clip_that_does_not_exist_is_refused_with_those_that_come_near() {
     let (model, ..) = rigged("models/Fox.glb", "rigs/fox_tail.ron");
-    let options = BakeOptions { clips: vec!["Wolk".to_owned()], ..BakeOptions::default() };
-    let message = bake::select_clips(&model, &options).unwrap_err().to_string();
-    assert!(message.contains("\"Wolk\"") && message.contains("\"Walk\""), "{message}");
+    let options = BakeOptions {
+        clips: vec!["Wolk".to_owned()],
+        ..BakeOptions::default()
+    };
+    let message = bake::select_clips(&model, &options)
+        .unwrap_err()
+        .to_string();
+    assert!(
+        message.contains("\"Wolk\"") && message.contains("\"Walk\""),
+        "{message}"
+    );
 }

@@ -72,9 +72,9 @@ impl<'s> Judge<'s> {
             let only = watched.expectation.actor();
             for actor in (0..stage.actors.len()).filter(|&actor| only.is_none_or(|o| o == actor)) {
                 let seen = match watched.expectation {
-                    Expectation::TipAt { position, .. } => {
-                        watched.swing.and_then(|s| off_place(stage, actor, s, position))
-                    }
+                    Expectation::TipAt { position, .. } => watched
+                        .swing
+                        .and_then(|s| off_place(stage, actor, s, position)),
                     Expectation::LargestDeflection { .. } => {
                         watched.swing.and_then(|s| deflection(stage, actor, s))
                     }
@@ -84,7 +84,11 @@ impl<'s> Judge<'s> {
                 };
                 let Some((value, what)) = seen else { continue };
                 // NaN must not pass for small.
-                if watched.worst.as_ref().is_none_or(|(worst, _)| !(value <= *worst)) {
+                if watched
+                    .worst
+                    .as_ref()
+                    .is_none_or(|(worst, _)| !(value <= *worst))
+                {
                     watched.worst = Some((value, format!("{what}, actor {actor} at {time:.4} s")));
                 }
             }
@@ -93,7 +97,10 @@ impl<'s> Judge<'s> {
 
     /// What held, in the scene's order; `state` is the hash of the end.
     pub fn verdicts(&self, state: StateHash) -> Vec<Verdict> {
-        self.watched.iter().map(|watched| watched.verdict(state)).collect()
+        self.watched
+            .iter()
+            .map(|watched| watched.verdict(state))
+            .collect()
     }
 }
 
@@ -106,7 +113,13 @@ impl Watched<'_> {
                 holds: state.to_hex().starts_with(hash.as_str()),
                 message: format!("state hash {hash}: found {state}"),
             },
-            Expectation::TipAt { joint, position, within, time, .. } => Verdict {
+            Expectation::TipAt {
+                joint,
+                position,
+                within,
+                time,
+                ..
+            } => Verdict {
                 holds: value <= *within,
                 message: format!(
                     "tip of \"{joint}\" within {within} m of {} at {time} s: off by {value:.6} m ({place})",
@@ -122,7 +135,12 @@ impl Watched<'_> {
                 holds: self.worst.is_none() || value <= *deeper_than,
                 message: format!("nothing deeper than {deeper_than} m: {value:.6} m ({place})"),
             },
-            Expectation::LargestDeflection { joint, at_least_deg, at_most_deg, .. } => {
+            Expectation::LargestDeflection {
+                joint,
+                at_least_deg,
+                at_most_deg,
+                ..
+            } => {
                 let (low, high) = (at_least_deg.unwrap_or(0.0), at_most_deg.unwrap_or(180.0));
                 Verdict {
                     holds: (low..=high).contains(&value),
@@ -146,7 +164,9 @@ pub fn refuse(file: &Path, faults: Vec<String>) -> Result<(), Error> {
 
 /// Index in the rig's swing joints of the joint that `name` means.
 pub fn swing_of(rig: &Rig, name: &str) -> Result<usize, String> {
-    let by_node = name.strip_prefix('#').and_then(|node| node.parse::<usize>().ok());
+    let by_node = name
+        .strip_prefix('#')
+        .and_then(|node| node.parse::<usize>().ok());
     let named = |swing: usize| rig.joints[rig.swing[swing].joint].name == name;
     let source = |swing: usize| Some(rig.joints[rig.swing[swing].joint].source) == by_node;
     let all = 0..rig.swing.len();
@@ -161,9 +181,13 @@ pub fn swing_of(rig: &Rig, name: &str) -> Result<usize, String> {
                 .ok_or_else(|| format!("found \"{name}\", expected a swing joint: {}", list()))
         }
         several => {
-            let list = several.iter().map(|&swing| rig.describe(rig.swing[swing].joint));
+            let list = several
+                .iter()
+                .map(|&swing| rig.describe(rig.swing[swing].joint));
             let list = list.collect::<Vec<_>>().join(", ");
-            Err(format!("found \"{name}\", which means {list}; write \"#node\""))
+            Err(format!(
+                "found \"{name}\", which means {list}; write \"#node\""
+            ))
         }
     }
 }
@@ -205,7 +229,8 @@ fn worst_joint(
     let seat = stage.host.world.get::<Seat>(stage.actors[actor])?;
     let crowd = &stage.host.world.resource::<Crowds>().0[seat.crowd];
     let group = &crowd.slots[seat.slot].group;
-    let values = (0..crowd.plan.swings.len()).map(|place| (measure(&crowd.plan, group, place), place));
+    let values =
+        (0..crowd.plan.swings.len()).map(|place| (measure(&crowd.plan, group, place), place));
     // NaN counts as the worst.
     let worst = values.max_by(|a, b| {
         let key = |value: f32| if value.is_nan() { f32::INFINITY } else { value };

@@ -106,7 +106,12 @@ impl Recorder {
                     let file = baked.file.clone();
                     make_folder(&file)?;
                     let patch_options = PatchOptions::default();
-                    let patched = patch(&stage.container, &[baked.clip(&stage.rig)], patch_options, &file)?;
+                    let patched = patch(
+                        &stage.container,
+                        &[baked.clip(&stage.rig)],
+                        patch_options,
+                        &file,
+                    )?;
                     warnings.extend_from_slice(&patched.warnings);
                     files.extend(patch::write(&patched, &file, options.overwrite)?.files);
                 }
@@ -137,7 +142,9 @@ fn write_whole(file: &Path, bytes: &[u8]) -> Result<(), Error> {
         temporary.write_all(bytes)?;
         temporary.persist(file).map_err(|error| error.error)
     };
-    write().map(drop).map_err(|source| Error::io(file, "write", source))
+    write()
+        .map(drop)
+        .map_err(|source| Error::io(file, "write", source))
 }
 
 impl Baked {
@@ -160,7 +167,10 @@ impl Baked {
             actor,
             name: name.unwrap_or(clip_name).to_owned(),
             times: Vec::new(),
-            rotations: turned.into_iter().map(|joint| (joint, Vec::new())).collect(),
+            rotations: turned
+                .into_iter()
+                .map(|joint| (joint, Vec::new()))
+                .collect(),
             translations: moved.map(|joint| (joint, Vec::new())).collect(),
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! The models of `scenes/models` and, when `FLOUNCE_CORPUS_DIR` names a folder, all glTF files below it. When
 //! `FLOUNCE_WRITING_OUT` names a folder, the outputs stay there with what the judges of `tests/judges` expect of them.
-
+#![cfg(feature = "assets")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use std::f32::consts::PI;
