@@ -14,9 +14,8 @@ fn read(text: &str) -> Result<RigFile, Error> {
 
 /// The error of a text, as shown, with its help in brackets.
 fn refusal(text: &str) -> String {
-    let error = match read(text) {
-        Ok(_) => return format!("accepted: {text}"),
-        Err(error) => error,
+    let Err(error) = read(text) else {
+        return format!("accepted: {text}");
     };
     let shown = error.to_string();
     match error {
@@ -317,9 +316,8 @@ fn values_out_of_range_are_refused_with_range_and_place() {
         ),
         ("tip: \"a\"", "tip: only goes in `overrides`"),
     ] {
-        let column = 1 + field.find(|c: char| c == ':').unwrap();
         let found = parameters(field);
-        assert!(found.starts_with("rig.ron:4:") && column > 1, "{found}");
+        assert!(found.starts_with("rig.ron:4:"), "{found}");
         assert!(
             found.contains(&format!("chains[0].parameters.{what}")),
             "{what}: {found}"
