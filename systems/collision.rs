@@ -158,23 +158,31 @@ fn collide_particle<L: Lane>(
 ) {
     let correction = Vec3x::load(&own[particle::CORRECTION * L::LANES..]);
     let shifted = Vec3x::load(&own[particle::POSITION * L::LANES..]);
-    let mut position = shifted + correction;
-    let mut count = L::splat(0.0);
-    for &index in &plan.meets[swing.meets.clone()] {
-        let placed = &statics[index * PLACED * L::LANES..][..PLACED * L::LANES];
-        let other = &plan.statics[index];
-        let Some((pushed, hit)) = push::<L>(body, position, other, placed, parallel) else {
-            continue;
-        };
-        position = Vec3x::select(hit.touches, pushed, position);
-        count = L::select(hit.touches, count + L::splat(1.0), count);
-        let record = |own: &mut [f32], component: usize, value: Vec3x<L>| {
-            let before = Vec3x::load(&own[component * L::LANES..]);
-            Vec3x::select(hit.touches, value, before).store(&mut own[component * L::LANES..]);
-        };
-        record(own, particle::HIT_NORMAL, hit.normal);
-        record(own, particle::HIT_POSITION, pushed);
+    let mut contacts = Contacts {
+        position: shifted + correction,
+        count: L::splat(0.0),
+    };
+    let size = PLACED * L::LANES;
+    let meets = plan.meets[swing.meets.clone()].iter();
+    let meets = meets.map(|&index| (&plan.statics[index], &statics[index * size..][..size]));
+    match body.collider {
+        // The usual shape has a loop of its own, which asks nothing about shapes that it is not.
+        DynamicPlan::Sphere { offset, radius } if *offset == [0.0; 3] => {
+            let radius = L::splat(*radius);
+            for (other, placed) in meets {
+                contacts.take(
+                    push_ball(body, contacts.position, radius, other, placed),
+                    own,
+                );
+            }
+        }
+        _ => {
+            for (other, placed) in meets {
+                contacts.take(push(body, contacts.position, other, placed, parallel), own);
+            }
+        }
     }
+    let Contacts { position, count } = contacts;
     let hit = L::splat(0.0).lt(count);
     if hit.any() {
         // Adding and taking off the correction rounds; a particle that nothing touched keeps its bits.
@@ -182,6 +190,55 @@ fn collide_particle<L: Lane>(
         moved.store(&mut own[particle::POSITION * L::LANES..]);
         count.store(&mut own[particle::HITS * L::LANES..]);
     }
+}
+
+/// What the static colliders have done to a particle so far in this substep.
+struct Contacts<L> {
+    /// Where it is now, true model space.
+    position: Vec3x<L>,
+    /// How many touched it.
+    count: L,
+}
+
+impl<L: Lane> Contacts<L> {
+    /// Takes over what [`push`] found, and keeps the hit with the particle.
+    #[inline(always)]
+    fn take(&mut self, found: Option<(Vec3x<L>, Hit<L>)>, own: &mut [f32]) {
+        let Some((pushed, hit)) = found else {
+            return;
+        };
+        self.position = Vec3x::select(hit.touches, pushed, self.position);
+        self.count = L::select(hit.touches, self.count + L::splat(1.0), self.count);
+        let mut record = |component: usize, value: Vec3x<L>| {
+            let before = Vec3x::load(&own[component * L::LANES..]);
+            Vec3x::select(hit.touches, value, before).store(&mut own[component * L::LANES..]);
+        };
+        record(particle::HIT_NORMAL, hit.normal);
+        record(particle::HIT_POSITION, pushed);
+    }
+}
+
+/// [`push`] for a ball centred on the particle.
+#[inline(always)]
+fn push_ball<L: Lane>(
+    body: &Body<L>,
+    position: Vec3x<L>,
+    radius: L,
+    other: &StaticPlan,
+    placed: &[f32],
+) -> Option<(Vec3x<L>, Hit<L>)> {
+    let hit = hit_sphere(position, radius, other, placed)?;
+    pushed(body, hit.target(), hit)
+}
+
+/// The particle at `target` with its bone length kept; `None` when no lane of `hit` touches.
+#[inline(always)]
+fn pushed<L: Lane>(body: &Body<L>, target: Vec3x<L>, hit: Hit<L>) -> Option<(Vec3x<L>, Hit<L>)> {
+    if !hit.touches.any() {
+        return None;
+    }
+    let kept = keep_length_or_anchor(target, body.origin, body.length);
+    Some((kept, hit))
 }
 
 /// Where the particle goes when its collider touches `other`, bone length kept; `None` when no lane touches. `[X5]`
@@ -193,22 +250,14 @@ pub fn push<L: Lane>(
     placed: &[f32],
     parallel: ParallelEpsilon,
 ) -> Option<(Vec3x<L>, Hit<L>)> {
-    let (hit, moved) = match body.collider {
+    match body.collider {
+        DynamicPlan::Sphere { offset, radius } if *offset == [0.0; 3] => {
+            push_ball(body, position, L::splat(*radius), other, placed)
+        }
         DynamicPlan::Sphere { offset, radius } => {
-            let centred = *offset == [0.0; 3];
-            let centre = if centred {
-                position
-            } else {
-                contact::place_point(position, body.rotation, Vec3x::splat(*offset))
-            };
+            let centre = contact::place_point(position, body.rotation, Vec3x::splat(*offset));
             let hit = hit_sphere(centre, L::splat(*radius), other, placed)?;
-            let target = hit.target();
-            let moved = if centred {
-                target
-            } else {
-                position + (target - centre)
-            };
-            (hit, moved)
+            pushed(body, position + (hit.target() - centre), hit)
         }
         DynamicPlan::Line { inset, radius } => {
             let inset = inset.map(L::splat);
@@ -220,12 +269,9 @@ pub fn push<L: Lane>(
                 radius_b: L::splat(radius[1]),
             };
             let hit = hit_segment(&line, other, placed, parallel)?;
-            (hit, hit.target())
+            pushed(body, hit.target(), hit)
         }
-    };
-    hit.touches
-        .any()
-        .then(|| (keep_length_or_anchor(moved, body.origin, body.length), hit))
+    }
 }
 
 /// Bone length after a push: a particle on its anchor stays there. `[X5]`
@@ -278,8 +324,11 @@ pub fn hit_sphere<L: Lane>(
             Some(contact::sphere_sphere(centre, radius, at, theirs))
         }
         PlacedShape::Capsule { radius: theirs, .. } | PlacedShape::Line { radius: theirs, .. } => {
-            is_near(bounds, placed)
-                .then(|| contact::sphere_segment(centre, radius, &placed_segment(placed, theirs)))
+            if !is_near(bounds, placed) {
+                return None;
+            }
+            let segment = placed_segment(placed, theirs);
+            Some(contact::sphere_segment(centre, radius, &segment))
         }
         PlacedShape::Plane { normal, offset } => {
             let (normal, offset) = (Vec3x::splat(*normal), L::splat(*offset));
@@ -298,12 +347,18 @@ pub fn hit_segment<L: Lane>(
 ) -> Option<Hit<L>> {
     match &other.shape {
         PlacedShape::Sphere { radius: theirs, .. } => {
+            if !is_near(line.bounds(), placed) {
+                return None;
+            }
             let (at, theirs) = (Vec3x::load(placed), L::splat(*theirs));
-            is_near(line.bounds(), placed).then(|| contact::segment_sphere(line, at, theirs))
+            Some(contact::segment_sphere(line, at, theirs))
         }
         PlacedShape::Capsule { radius: theirs, .. } | PlacedShape::Line { radius: theirs, .. } => {
-            is_near(line.bounds(), placed)
-                .then(|| contact::segment_segment(line, &placed_segment(placed, theirs), parallel))
+            if !is_near(line.bounds(), placed) {
+                return None;
+            }
+            let segment = placed_segment(placed, theirs);
+            Some(contact::segment_segment(line, &segment, parallel))
         }
         PlacedShape::Plane { normal, offset } => {
             let (normal, offset) = (Vec3x::splat(*normal), L::splat(*offset));

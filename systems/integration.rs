@@ -54,8 +54,9 @@ impl<L: Lane> Forces<L> {
     /// The root correction of a joint. `[S1]`
     #[inline(always)]
     fn correction(&self, swing: &SwingPlan) -> Vec3x<L> {
-        let weights = [swing.root_horizontal_weight, swing.root_vertical_weight];
-        root_correction(self.hips, self.root, weights.map(L::splat))
+        let horizontal = L::splat(swing.root_horizontal_weight);
+        let vertical = L::splat(swing.root_vertical_weight);
+        root_correction(self.hips, self.root, [horizontal, vertical])
     }
 }
 
@@ -125,7 +126,7 @@ fn rest_transform<L: Lane>(plan: &Plan, swing: &SwingPlan, group: &Group, pose: 
         Hold::Swing(above) => {
             let above = &group.particles[above * particle::COMPONENTS * L::LANES..]
                 [..particle::COMPONENTS * L::LANES];
-            let parent = Rigid {
+            let mut parent = Rigid {
                 t: Vec3x::load(&above[particle::ORIGIN * L::LANES..]),
                 r: Rotation::load(&above[particle::ROTATION * L::LANES..]),
             };
@@ -133,8 +134,9 @@ fn rest_transform<L: Lane>(plan: &Plan, swing: &SwingPlan, group: &Group, pose: 
                 let offset = group.pose_offset(pose, joint, joints);
                 Rigid::load(&group.locals[offset..][..RIGID * L::LANES])
             };
-            let between = plan.between[swing.between.clone()].iter();
-            let parent = between.fold(parent, |parent, &joint| parent.compose(local(joint)));
+            for &joint in &plan.between[swing.between.clone()] {
+                parent = parent.compose(local(joint));
+            }
             parent.compose(local(swing.joint))
         }
     }
