@@ -78,12 +78,18 @@ pub mod placed {
     pub const CENTRE: usize = 6;
     /// Radius of the bounds, the factor of `[X2]` applied.
     pub const REACH: usize = 9;
+    /// Of a capsule or line, from the centre to the second end, x y z.
+    pub const HALF: usize = 10;
+    /// Square of the length of [`HALF`].
+    pub const HALF_SQUARED: usize = 13;
+    /// Of a capsule or line, the larger radius.
+    pub const WIDTH: usize = 14;
 }
 
 /// Numbers per joint of a rigid transform.
 pub const RIGID: usize = 7;
 /// Numbers of a placed static collider: both ends and its bounds, see [`placed`].
-pub const PLACED: usize = 10;
+pub const PLACED: usize = 15;
 
 /// What a group holds: one actor per lane.
 #[derive(Clone, Debug, Default)]

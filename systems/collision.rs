@@ -19,6 +19,10 @@ use crate::rotation::Rotation;
 use crate::swing::ParallelEpsilon;
 use crate::systems::integration::ON_ANCHOR_SQUARED;
 
+/// How far beyond touching a ball still counts as beside a capsule: this share of its squared distance from the middle.
+/// Far above what rounding adds up to, even a hundred metres from the origin; larger would let more pass for nothing.
+const BESIDE_SLACK: f32 = 1e-3;
+
 /// Puts the static colliders where the animated pose `pose` has their joints. `[X1]`
 ///
 /// `fresh` actors have no place of a line before: both its ends start at the joint.
@@ -46,26 +50,33 @@ pub fn place_statics<L: Lane>(plan: &Plan, group: &mut Group, pose: usize, fresh
     }
 }
 
-/// Writes the ends of a placed shape and the bounds they give it. `[X2]`
+/// Writes the ends of a placed shape and what they tell of its neighbourhood. `[X2]`
 ///
-/// Every joint asks for the bounds, so they are computed once. `to` has [`PLACED`] numbers per lane.
+/// Every joint asks for that, so it is computed once. `to` has [`PLACED`] numbers per lane.
 #[inline(always)]
 pub fn store_placed<L: Lane>(shape: &PlacedShape, ends: [Vec3x<L>; 2], to: &mut [f32]) {
-    let (centre, reach) = match shape {
+    let half = (ends[1] - ends[0]) * L::splat(0.5);
+    let (centre, reach, width) = match shape {
         PlacedShape::Sphere { radius, .. } => {
             let reach = L::splat(*radius) * L::splat(contact::BOUNDS_FACTOR);
-            (ends[0], reach)
+            (ends[0], reach, L::splat(*radius))
         }
         PlacedShape::Capsule { radius, .. } | PlacedShape::Line { radius, .. } => {
-            segment(ends, radius).bounds()
+            let segment = segment(ends, radius);
+            let (centre, reach) = segment.bounds();
+            (centre, reach, segment.radius_a.max(segment.radius_b))
         }
-        // A plane has no bounds: everything is near.
-        PlacedShape::Plane { .. } => (ends[0], L::splat(f32::INFINITY)),
+        // Everything is near a plane; nothing asks.
+        PlacedShape::Plane { .. } => (ends[0], L::splat(0.0), L::splat(0.0)),
     };
     ends[0].store(&mut to[placed::END_A * L::LANES..]);
     ends[1].store(&mut to[placed::END_B * L::LANES..]);
     centre.store(&mut to[placed::CENTRE * L::LANES..]);
     reach.store(&mut to[placed::REACH * L::LANES..]);
+    half.store(&mut to[placed::HALF * L::LANES..]);
+    half.length_squared()
+        .store(&mut to[placed::HALF_SQUARED * L::LANES..]);
+    width.store(&mut to[placed::WIDTH * L::LANES..]);
 }
 
 /// Both ends of a placed shape.
@@ -309,6 +320,30 @@ fn is_near<L: Lane>((centre, reach): (Vec3x<L>, L), placed: &[f32]) -> bool {
     offset.length_squared().le(reach * reach).any()
 }
 
+/// Whether a ball is near a placed capsule or line: inside its bounds `[X3]` and beside its axis.
+///
+/// ```text
+/// v = centre − middle    h = half the axis     |v|²·|h|² − (v·h)² ≤ (width² + slack·|v|²)·|h|²
+/// ```
+/// A long capsule is in the bounds of most joints around it and touches few: the distance from the line of its axis
+/// tells without a division. It only ever leaves out what does not touch, see [`BESIDE_SLACK`].
+#[inline(always)]
+fn near_segment<L: Lane>(centre: Vec3x<L>, radius: L, placed: &[f32]) -> L::Mask {
+    let offset = centre - Vec3x::load(&placed[placed::CENTRE * L::LANES..]);
+    let squared = offset.length_squared();
+    let reach = radius * L::splat(contact::BOUNDS_FACTOR);
+    let reach = reach + L::load(&placed[placed::REACH * L::LANES..]);
+    let inside = squared.le(reach * reach);
+    if !inside.any() {
+        return inside;
+    }
+    let half_squared = L::load(&placed[placed::HALF_SQUARED * L::LANES..]);
+    let along = offset.dot(Vec3x::load(&placed[placed::HALF * L::LANES..]));
+    let width = radius + L::load(&placed[placed::WIDTH * L::LANES..]);
+    let allowed = width * width + squared * L::splat(BESIDE_SLACK);
+    inside & (squared * half_squared - along * along).le(allowed * half_squared)
+}
+
 /// A dynamic ball against a static collider; `None` when no lane is near. `[X3]`
 #[inline(always)]
 pub fn hit_sphere<L: Lane>(
@@ -317,18 +352,20 @@ pub fn hit_sphere<L: Lane>(
     other: &StaticPlan,
     placed: &[f32],
 ) -> Option<Hit<L>> {
-    let bounds = (centre, radius * L::splat(contact::BOUNDS_FACTOR));
     match &other.shape {
         PlacedShape::Sphere { radius: theirs, .. } => {
             let (at, theirs) = (Vec3x::load(placed), L::splat(*theirs));
             Some(contact::sphere_sphere(centre, radius, at, theirs))
         }
         PlacedShape::Capsule { radius: theirs, .. } | PlacedShape::Line { radius: theirs, .. } => {
-            if !is_near(bounds, placed) {
+            let near = near_segment(centre, radius, placed);
+            if !near.any() {
                 return None;
             }
-            let segment = placed_segment(placed, theirs);
-            Some(contact::sphere_segment(centre, radius, &segment))
+            let hit = contact::sphere_segment(centre, radius, &placed_segment(placed, theirs));
+            // A lane that is not near must not see whether another is.
+            let touches = hit.touches & near;
+            Some(Hit { touches, ..hit })
         }
         PlacedShape::Plane { normal, offset } => {
             let (normal, offset) = (Vec3x::splat(*normal), L::splat(*offset));
