@@ -10,7 +10,7 @@ use bevy_ecs::resource::Resource;
 
 use crate::lane::{Lane, Vec3x};
 use crate::plan::Plan;
-use crate::pose::{JointTransform, ModelTransform};
+use crate::pose::{JointTransform, ModelTransform, Rigid};
 use crate::substep::FrameSchedule;
 use crate::swing::{ActorProperties, SwingProfile};
 
@@ -168,6 +168,25 @@ impl Group {
     #[inline(always)]
     pub fn pose_offset(&self, pose: usize, joint: usize, joints: usize) -> usize {
         (pose * joints + joint) * RIGID * self.lanes
+    }
+
+    /// A joint's animated transform against its parent; `joints` is the plan's number of joints.
+    #[inline(always)]
+    pub fn local<L: Lane>(&self, pose: usize, joint: usize, joints: usize) -> Rigid<L> {
+        self.rigid(&self.locals, pose, joint, joints)
+    }
+
+    /// A joint's animated model transform; `joints` is the plan's number of joints.
+    #[inline(always)]
+    pub fn model<L: Lane>(&self, pose: usize, joint: usize, joints: usize) -> Rigid<L> {
+        self.rigid(&self.models, pose, joint, joints)
+    }
+
+    #[inline(always)]
+    fn rigid<L: Lane>(&self, of: &[f32], pose: usize, joint: usize, joints: usize) -> Rigid<L> {
+        debug_assert_eq!(self.lanes, L::LANES, "a group is read at its own width");
+        let offset = (pose * joints + joint) * RIGID * L::LANES;
+        Rigid::load(&of[offset..][..RIGID * L::LANES])
     }
 
     /// One property of all lanes.

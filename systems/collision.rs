@@ -11,7 +11,7 @@ use core::ops::Range;
 
 use crate::collider::PlacedShape;
 use crate::contact::{self, Hit, Segment};
-use crate::crowd::{Group, PLACED, RIGID, particle, placed};
+use crate::crowd::{Group, PLACED, particle, placed};
 use crate::lane::{Lane, LaneMask, Vec3x};
 use crate::plan::{DynamicPlan, Plan, StaticPlan, SwingPlan};
 use crate::pose::Rigid;
@@ -33,18 +33,17 @@ pub fn place_statics<L: Lane>(plan: &Plan, group: &mut Group, pose: usize, fresh
         let Some(joint) = collider.joint else {
             continue;
         };
-        let model = |joint: usize| {
-            let offset = group.pose_offset(pose, joint, joints);
-            Rigid::<L>::load(&group.models[offset..][..RIGID * L::LANES])
-        };
-        let bone = model(joint);
+        let bone = group.model::<L>(pose, joint, joints);
         let own = index * PLACED * L::LANES..(index + 1) * PLACED * L::LANES;
         let before = if fresh {
             [bone.t; 2]
         } else {
             placed_ends(&group.statics[own.clone()])
         };
-        let parent = collider.parent.map_or(bone.t, |parent| model(parent).t);
+        let parent = match collider.parent {
+            Some(parent) => group.model(pose, parent, joints).t,
+            None => bone.t,
+        };
         let ends = place_shape(&collider.shape, bone, parent, before);
         store_placed(&collider.shape, ends, &mut group.statics[own]);
     }

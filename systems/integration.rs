@@ -8,7 +8,7 @@
 
 use core::ops::Range;
 
-use crate::crowd::{Group, RIGID, particle, property};
+use crate::crowd::{Group, particle, property};
 use crate::lane::{Lane, LaneMask, Vec3x};
 use crate::plan::{Hold, Plan, SwingPlan};
 use crate::pose::Rigid;
@@ -120,9 +120,7 @@ pub fn integrate_particles<L: Lane>(
 fn rest_transform<L: Lane>(plan: &Plan, swing: &SwingPlan, group: &Group, pose: usize) -> Rigid<L> {
     let joints = plan.rest.len();
     match swing.hold {
-        Hold::Animated => Rigid::load(
-            &group.models[group.pose_offset(pose, swing.joint, joints)..][..RIGID * L::LANES],
-        ),
+        Hold::Animated => group.model(pose, swing.joint, joints),
         Hold::Swing(above) => {
             let above = &group.particles[above * particle::COMPONENTS * L::LANES..]
                 [..particle::COMPONENTS * L::LANES];
@@ -130,14 +128,10 @@ fn rest_transform<L: Lane>(plan: &Plan, swing: &SwingPlan, group: &Group, pose: 
                 t: Vec3x::load(&above[particle::ORIGIN * L::LANES..]),
                 r: Rotation::load(&above[particle::ROTATION * L::LANES..]),
             };
-            let local = |joint: usize| {
-                let offset = group.pose_offset(pose, joint, joints);
-                Rigid::load(&group.locals[offset..][..RIGID * L::LANES])
-            };
             for &joint in &plan.between[swing.between.clone()] {
-                parent = parent.compose(local(joint));
+                parent = parent.compose(group.local(pose, joint, joints));
             }
-            parent.compose(local(swing.joint))
+            parent.compose(group.local(pose, swing.joint, joints))
         }
     }
 }
