@@ -149,7 +149,10 @@ const FRAMES: usize = 90;
 
 /// Spawns the watched actor, clip-driven or not, into a host that may have others already.
 fn spawn_watched(host: &mut Headless, rig: Entity, clip_driven: bool) -> Entity {
-    let actor = host.spawn_actor(rig, (SwingReadout::default(), AnimatedPose(rest_pose(&rich()))));
+    let actor = host.spawn_actor(
+        rig,
+        (SwingReadout::default(), AnimatedPose(rest_pose(&rich()))),
+    );
     if clip_driven {
         host.world.entity_mut(actor).insert(player());
     }
@@ -206,7 +209,11 @@ fn the_same_actor_twice_has_the_same_bits() {
         let first = among(0, 0, clip_driven, Workers::One);
         assert!(first.iter().all(Frame::is_finite));
         assert!(
-            first.iter().flat_map(|f| &f.swings).flatten().any(|s| s.hits > 0),
+            first
+                .iter()
+                .flat_map(|f| &f.swings)
+                .flatten()
+                .any(|s| s.hits > 0),
             "the scene has contacts"
         );
         let second = among(0, 0, clip_driven, Workers::One);
@@ -244,7 +251,9 @@ fn det_03_actors_that_come_and_go_change_no_bit() {
     let alone = among(0, 0, true, Workers::One);
     let mut host = Headless::new();
     let entity = host.spawn_rig(&rig);
-    let mut guests: Vec<Entity> = (0..3).map(|seed| spawn_other(&mut host, entity, seed)).collect();
+    let mut guests: Vec<Entity> = (0..3)
+        .map(|seed| spawn_other(&mut host, entity, seed))
+        .collect();
     let actor = spawn_watched(&mut host, entity, true);
     let mut found = Vec::new();
     for frame in 0..FRAMES {
@@ -296,7 +305,11 @@ fn root_07_settling_gives_one_answer_twenty_times() {
         drive(&mut host, &rich(), actor, 0);
         host.run_to(0.0).unwrap();
         let found = Frame::of(&host.world, actor);
-        assert_same_bits(&[found], core::slice::from_ref(&first), &format!("run {run}"));
+        assert_same_bits(
+            &[found],
+            core::slice::from_ref(&first),
+            &format!("run {run}"),
+        );
     }
 }
 
@@ -310,7 +323,11 @@ fn an_app_has_the_bits_of_a_headless_world() {
         app.add_plugins(FlouncePlugin);
         let entity = RigParts::spawn(&rig, app.world_mut());
         let actor = flounce::systems::preparation::Actor { rig: entity };
-        let parts = (actor, SwingReadout::default(), AnimatedPose(rest_pose(&rig)));
+        let parts = (
+            actor,
+            SwingReadout::default(),
+            AnimatedPose(rest_pose(&rig)),
+        );
         let actor = app.world_mut().spawn(parts).id();
         if clip_driven {
             app.world_mut().entity_mut(actor).insert(player());
@@ -324,7 +341,11 @@ fn an_app_has_the_bits_of_a_headless_world() {
             // Frames of two lengths and, now and then, none.
             let seconds = [FIXED_STEP, 1.0 / 45.0, 0.0][frame % 7 % 3];
             let pose = input(&rig, frame, 3);
-            app.world_mut().get_mut::<AnimatedPose>(actor).unwrap().0.clone_from(&pose);
+            app.world_mut()
+                .get_mut::<AnimatedPose>(actor)
+                .unwrap()
+                .0
+                .clone_from(&pose);
             advance_clock(&mut app.world_mut().resource_mut::<FrameClock>(), seconds).unwrap();
             app.update();
             found.push(Frame::of(app.world(), actor));
@@ -364,7 +385,13 @@ fn t2_every_frame_rate_shows_the_same_bits_at_common_times() {
 // --- Editing -------------------------------------------------------------------------------------------------------
 
 fn every_joint(stage: &mut Stage, mut edit: impl FnMut(&mut SwingJoint)) {
-    let joints = stage.host.world.get::<RigParts>(stage.rig).unwrap().joints.clone();
+    let joints = stage
+        .host
+        .world
+        .get::<RigParts>(stage.rig)
+        .unwrap()
+        .joints
+        .clone();
     for entity in joints {
         if let Some(mut swing) = stage.host.world.get_mut::<SwingJoint>(entity) {
             edit(&mut swing);
@@ -405,7 +432,10 @@ fn root_05_a_small_change_does_not_make_the_actor_start_again() {
     // Metres: 1e-3 of stiffness moves each of three particles by 1e-3 · 0.01 · 2/3, and each carries those below.
     for i in 0..3 {
         let moved = (changed.particle(i) - twin.particle(i)).length();
-        assert!(moved < 6.0 * 1e-3 * 0.01, "particle {i}: {moved:e} m from the twin");
+        assert!(
+            moved < 6.0 * 1e-3 * 0.01,
+            "particle {i}: {moved:e} m from the twin"
+        );
     }
 }
 
@@ -420,7 +450,10 @@ fn root_05_a_plan_of_the_same_shape_keeps_the_state() {
     let plans = stage.host.world.resource::<Crowds>().0.len();
     assert_eq!(plans, 2, "the first plan is found again");
     let mut fresh = Stage::new(&rod3());
-    assert!(moved.turned(&fresh.substep()) > 1e-2, "it did not start again");
+    assert!(
+        moved.turned(&fresh.substep()) > 1e-2,
+        "it did not start again"
+    );
 }
 
 /// A slider that somebody drags makes a new plan in every frame; the old ones must not stay for ever.
@@ -429,7 +462,9 @@ fn det_05_plans_that_nobody_uses_are_let_go() {
     let mut stage = Stage::new(&rod3());
     stage.substep();
     for step in 0..200_u16 {
-        every_joint(&mut stage, |swing| swing.stiffness = 0.1 + f32::from(step) * 1e-4);
+        every_joint(&mut stage, |swing| {
+            swing.stiffness = 0.1 + f32::from(step) * 1e-4
+        });
         stage.substep();
     }
     let crowds = stage.host.world.resource::<Crowds>().0.len();
@@ -455,8 +490,16 @@ fn det_05_a_thousand_spawns_and_despawns_leave_nothing_behind() {
     host.step(FIXED_STEP).unwrap();
     let crowds = &host.world.resource::<Crowds>().0;
     let slots: usize = crowds.iter().map(|crowd| crowd.slots.len()).sum();
-    assert!(crowds.len() <= 1 && slots <= 2, "{} crowds, {slots} slots", crowds.len());
-    assert!(crowds.iter().all(|c| c.slots.iter().all(|s| s.actor.is_none())));
+    assert!(
+        crowds.len() <= 1 && slots <= 2,
+        "{} crowds, {slots} slots",
+        crowds.len()
+    );
+    assert!(
+        crowds
+            .iter()
+            .all(|c| c.slots.iter().all(|s| s.actor.is_none()))
+    );
 }
 
 #[test]
@@ -471,7 +514,10 @@ fn det_05_rigs_that_come_and_go_leave_one_plan() {
         host.world.despawn(actor);
         host.world.despawn(rig);
     }
-    assert!(plans.iter().all(|plan| Arc::ptr_eq(plan, &plans[0])), "equal rigs share a plan");
+    assert!(
+        plans.iter().all(|plan| Arc::ptr_eq(plan, &plans[0])),
+        "equal rigs share a plan"
+    );
     assert_eq!(host.world.resource::<Crowds>().0.len(), 1);
 }
 
@@ -481,7 +527,11 @@ fn det_05_taking_the_component_off_is_leaving() {
     let mut stage = Stage::new(&rod3());
     let other = stage.host.spawn_actor(stage.rig, SwingReadout::default());
     stage.substeps(3);
-    let actor = *stage.host.world.get::<flounce::systems::preparation::Actor>(stage.actor).unwrap();
+    let actor = *stage
+        .host
+        .world
+        .get::<flounce::systems::preparation::Actor>(stage.actor)
+        .unwrap();
     stage
         .host
         .world
@@ -502,7 +552,11 @@ fn det_05_taking_the_component_off_is_leaving() {
 fn det_05_taking_the_component_off_and_on_starts_again() {
     let mut stage = Stage::new(&rod3());
     stage.substeps(3);
-    let actor = *stage.host.world.get::<flounce::systems::preparation::Actor>(stage.actor).unwrap();
+    let actor = *stage
+        .host
+        .world
+        .get::<flounce::systems::preparation::Actor>(stage.actor)
+        .unwrap();
     let mut entity = stage.host.world.entity_mut(stage.actor);
     entity.remove::<flounce::systems::preparation::Actor>();
     entity.insert(actor);
@@ -603,7 +657,10 @@ fn run_lanes<L: Lane>(
     let mut memory = Vec::new();
     for frame in 0..FRAMES {
         clock.schedule(frame as f64 * seconds, profile, &mut schedule);
-        let now: Vec<_> = inputs.iter().map(|i| lane_pose(rig, frame, i.seed)).collect();
+        let now: Vec<_> = inputs
+            .iter()
+            .map(|i| lane_pose(rig, frame, i.seed))
+            .collect();
         if last.is_empty() {
             last.clone_from(&now);
         }
@@ -612,14 +669,24 @@ fn run_lanes<L: Lane>(
             for lane in 0..L::LANES {
                 let pairs = last[lane].iter().zip(&now[lane]);
                 let pose: Vec<_> = pairs
-                    .map(|(from, to)| if point.input >= 1.0 { *to } else { from.blend(to, point.input) })
+                    .map(|(from, to)| {
+                        if point.input >= 1.0 {
+                            *to
+                        } else {
+                            from.blend(to, point.input)
+                        }
+                    })
                     .collect();
                 fill_lane(&plan, &pose, index, &mut group, lane);
             }
         }
         run_frame::<L>(&plan, profile, &schedule, &mut group);
         last = now;
-        memory.push((0..L::LANES).map(|lane| lane_memory(&group, lane)).collect());
+        memory.push(
+            (0..L::LANES)
+                .map(|lane| lane_memory(&group, lane))
+                .collect(),
+        );
     }
     memory
 }
@@ -658,7 +725,11 @@ fn lane_profiles() -> Vec<(SwingProfile, f64)> {
         prewarm: 3,
         ..fixed
     };
-    vec![(fixed, FIXED_STEP), (frame, 1.0 / 30.0), (current, 1.0 / 45.0)]
+    vec![
+        (fixed, FIXED_STEP),
+        (frame, 1.0 / 30.0),
+        (current, 1.0 / 45.0),
+    ]
 }
 
 /// `[R1]`
@@ -690,8 +761,15 @@ fn r1_the_kernel_fed_by_hand_has_the_bits_of_the_host() {
             stage.host.run_to(frame as f64 * FIXED_STEP).unwrap();
             let slot = &stage.host.world.resource::<Crowds>().0[0].slots[0];
             let found = lane_memory(&slot.group, 0);
-            let same = found.iter().zip(&by_hand[0]).all(|(a, b)| a.to_bits() == b.to_bits());
-            assert!(same, "seed {seed}, frame {frame}: {found:?}\n{:?}", by_hand[0]);
+            let same = found
+                .iter()
+                .zip(&by_hand[0])
+                .all(|(a, b)| a.to_bits() == b.to_bits());
+            assert!(
+                same,
+                "seed {seed}, frame {frame}: {found:?}\n{:?}",
+                by_hand[0]
+            );
         }
     }
 }

@@ -102,12 +102,7 @@ pub struct Stage {
 
 impl Stage {
     pub fn new(rig: &Rig) -> Self {
-        Self::with(
-            rig,
-            SwingProfile::default(),
-            ActorProperties::default(),
-            (),
-        )
+        Self::with(rig, SwingProfile::default(), ActorProperties::default(), ())
     }
 
     /// `extra` must not repeat the profile, the properties or an output.
