@@ -235,6 +235,11 @@ pub struct Crowd {
 }
 
 impl Crowd {
+    /// Whether no slot has an actor; free slots hold nothing of the plan.
+    pub fn is_empty(&self) -> bool {
+        self.slots.iter().all(|slot| slot.actor.is_none())
+    }
+
     /// Gives `actor` a free slot, or a new one, at rest; returns its index.
     pub fn seat(&mut self, actor: Entity) -> usize {
         let free = self.slots.iter().position(|slot| slot.actor.is_none());
@@ -251,7 +256,7 @@ impl Crowd {
     }
 }
 
-/// All crowds of a World, in the order their plans appeared.
+/// All crowds of a World; one without actors is taken over by the next plan that needs one.
 #[derive(Resource, Debug, Default)]
 pub struct Crowds(pub Vec<Crowd>);
 
@@ -262,6 +267,11 @@ impl Crowds {
             .0
             .iter()
             .position(|crowd| Arc::ptr_eq(&crowd.plan, plan));
+        let known = known.or_else(|| {
+            let empty = self.0.iter().position(Crowd::is_empty)?;
+            self.0[empty].plan = Arc::clone(plan);
+            Some(empty)
+        });
         known.unwrap_or_else(|| {
             self.0.push(Crowd {
                 plan: Arc::clone(plan),

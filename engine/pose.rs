@@ -43,7 +43,7 @@ impl JointTransform {
         self.translation.is_finite()
             && self.rotation.is_finite()
             && self.scale.is_finite()
-            && self.rotation.length_squared() > 0.0
+            && self.rotation.to_array() != [0.0; 4]
     }
 
     /// `self` at 0, `other` at 1: lerp for translation and scale, `[C3]` for rotation.

@@ -60,6 +60,8 @@ pub struct Plans(Vec<Arc<Plan>>);
 
 impl Plans {
     fn share(&mut self, plan: Plan) -> Arc<Plan> {
+        // A slider that somebody drags makes a plan in every frame; those that no rig and no crowd holds are let go.
+        self.0.retain(|known| Arc::strong_count(known) > 1);
         if let Some(known) = self.0.iter().find(|known| ***known == plan) {
             return Arc::clone(known);
         }
@@ -140,10 +142,18 @@ fn gather(
     })
 }
 
-/// Takes back the slots of actors that are gone.
-fn release_seats(mut removed: RemovedComponents<Actor>, mut crowds: ResMut<Crowds>) {
+/// Takes back the slots of actors that are gone, and the seat of an entity that is no actor any more.
+fn release_seats(
+    mut commands: Commands,
+    mut removed: RemovedComponents<Actor>,
+    mut crowds: ResMut<Crowds>,
+) {
     for actor in removed.read() {
         crowds.leave(actor);
+        // An entity that stays must not keep a seat that somebody else may take.
+        if let Ok(mut entity) = commands.get_entity(actor) {
+            entity.try_remove::<Seat>();
+        }
     }
 }
 
