@@ -295,8 +295,10 @@ fn bake_clip(rig: &Rig, clip: &Clip, recording: Recording, tolerance_deg: f32) -
     let tracks = recording.rotations.into_iter().zip(recording.joints);
     let tracks = tracks.map(|(mut rotations, joint)| {
         clip::align_hemispheres(&mut rotations, 1, 0);
-        let keys =
-            (tolerance_deg > 0.0).then(|| reduce::rotation_keys(&times, &rotations, tolerance_deg));
+        // A track with keys of its own needs times of its own: few dropped keys would make the file larger.
+        let keys = (tolerance_deg > 0.0)
+            .then(|| reduce::rotation_keys(&times, &rotations, tolerance_deg))
+            .and_then(|kept| reduce::if_smaller(kept, times.len(), ROTATION_WIDTH));
         BakedTrack {
             node: rig.joints[joint].source,
             values: BakedValues::Rotation(rotations),

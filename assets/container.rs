@@ -1,7 +1,7 @@
 //! The glTF container: a `.glb` or a `.gltf` with its buffers, read whole and checked for size.
 //!
 //! Only buffers are read; images and other files that the JSON names are never opened. Which files a URI may name is
-//! in [`uri`]. Nothing is allocated that a few sizes of the files involved do not cover.
+//! in `uri`. Nothing is allocated that a few sizes of the files involved do not cover.
 //!
 //! *glTF 2.0 §4* (GLB), *§3.6.1* (buffers). GLB chunks of unknown types are skipped, as the format asks of readers, and
 //! so are bytes after the length that the header gives.

@@ -3,6 +3,7 @@
 //! Runs every case of `tests/golden/data` and of the folder that `FLOUNCE_GOLDEN_DIR` names. A case whose feature the
 //! engine does not have yet is listed as *not covered*, by name, and never counted as passed.
 //! `cargo test --test golden -- --nocapture` prints the table.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 #![expect(clippy::print_stdout, reason = "the table of cases is for people")]
 
 mod support;

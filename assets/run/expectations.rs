@@ -71,25 +71,8 @@ impl<'s> Judge<'s> {
             }
             let only = watched.expectation.actor();
             for actor in (0..stage.actors.len()).filter(|&actor| only.is_none_or(|o| o == actor)) {
-                let seen = match watched.expectation {
-                    Expectation::TipAt { position, .. } => watched
-                        .swing
-                        .and_then(|s| off_place(stage, actor, s, position)),
-                    Expectation::LargestDeflection { .. } => {
-                        watched.swing.and_then(|s| deflection(stage, actor, s))
-                    }
-                    Expectation::LengthsKept { .. } => length_error(stage, actor),
-                    Expectation::NoPenetration { .. } => penetration(stage, actor),
-                    Expectation::StateHash { .. } => None,
-                };
-                let Some((value, what)) = seen else { continue };
-                // NaN must not pass for small.
-                if watched
-                    .worst
-                    .as_ref()
-                    .is_none_or(|(worst, _)| !(value <= *worst))
-                {
-                    watched.worst = Some((value, format!("{what}, actor {actor} at {time:.4} s")));
+                if let Some((value, what)) = watched.see(stage, actor) {
+                    watched.keep(value, || format!("{what}, actor {actor} at {time:.4} s"));
                 }
             }
         }
@@ -105,6 +88,25 @@ impl<'s> Judge<'s> {
 }
 
 impl Watched<'_> {
+    /// The frame in the expectation's own measure.
+    fn see(&self, stage: &Stage, actor: usize) -> Seen {
+        match self.expectation {
+            Expectation::TipAt { position, .. } => off_place(stage, actor, self.swing?, position),
+            Expectation::LargestDeflection { .. } => deflection(stage, actor, self.swing?),
+            Expectation::LengthsKept { .. } => length_error(stage, actor),
+            Expectation::NoPenetration { .. } => penetration(stage, actor),
+            Expectation::StateHash { .. } => None,
+        }
+    }
+
+    /// Keeps the larger value; NaN is larger than all, so that it cannot pass for small.
+    fn keep(&mut self, value: f32, place: impl FnOnce() -> String) {
+        let worst = self.worst.as_ref().map(|(worst, _)| *worst);
+        if worst.is_none_or(|worst| value.is_nan() || value > worst) {
+            self.worst = Some((value, place()));
+        }
+    }
+
     fn verdict(&self, state: StateHash) -> Verdict {
         let nothing = (f32::NAN, "nothing was seen: no such joint moves".to_owned());
         let (value, place) = self.worst.clone().unwrap_or(nothing);
