@@ -171,19 +171,15 @@ fn compare(
             (particle - vec3(x)).abs().max_element()
         });
         let off = turned.max(moved);
-        if !(off <= tolerance) {
+        if off.is_nan() || off > tolerance {
             return Err(format!(
                 "swing joint {i}: rotation off by {turned:e} (found {rotation}, expected {expected}), particle off by {moved:e} m; tolerance {tolerance:e}"
             ));
         }
         worst = worst.max(off / tolerance);
-        if let (true, Some(count), Some(found)) = (hits, entry["hits"][i].as_u64(), found) {
-            if u64::from(found.hits) != count {
-                return Err(format!(
-                    "swing joint {i}: {} hits, expected {count}",
-                    found.hits
-                ));
-            }
+        let counted = found.filter(|_| hits).zip(entry["hits"][i].as_u64());
+        if let Some((found, count)) = counted.filter(|(f, count)| u64::from(f.hits) != *count) {
+            return Err(format!("swing joint {i}: {} hits, expected {count}", found.hits));
         }
     }
     Ok(worst)

@@ -128,7 +128,7 @@ fn compare(expected: &Value, found: Option<Outputs>, tolerance: f32) -> Option<S
         } else {
             off(1.0)
         };
-        (!(worst <= tolerance))
+        (worst.is_nan() || worst > tolerance)
             .then(|| format!("{name}: found {values:?}, expected {numbers:?}: off by {worst:e}"))
     })
 }

@@ -147,7 +147,7 @@ fn a_clip_of_one_key_has_length_zero() {
     let model = read("vrma/nop.vrma");
     assert_eq!(model.clips[0].duration, 0.0);
     assert_eq!(model.clips[0].tracks.len(), 12);
-    assert_eq!(sample(&model, 0, 0, 7.0).rotation.x, 0.707_106_8);
+    assert_eq!(sample(&model, 0, 0, 7.0).rotation.x, std::f32::consts::FRAC_1_SQRT_2);
 }
 
 #[test]
