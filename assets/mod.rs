@@ -1,6 +1,6 @@
 //! Files: the code that reads and writes them.
 //!
-//! Nothing in a file can panic, hang or allocate without bound; what is wrong comes back as an [`Error`] that names the
+//! Nothing in a file can panic, hang or allocate without bound; what is wrong comes back as an [`enum@Error`] that names the
 //! file, the place, what was found and what was expected.
 
 use std::path::{Path, PathBuf};
