@@ -103,10 +103,16 @@ pub fn integrate_particles<L: Lane>(
         };
         let anchor = rest.t - correction;
         let axis = Vec3x::splat(swing.axis);
+        // Not a product with 0: that would hand an infinite force on as NaN to joints that do not feel it.
+        let outside = if swing.global_force == 0.0 {
+            Vec3x::splat([0.0; 3])
+        } else {
+            forces.global * L::splat(swing.global_force)
+        };
         let force = spring_force(swing, current.rotate(axis), position, previous)
             + (position - previous) * L::splat(swing.inertia)
             + forces.gravity * L::splat(swing.weight)
-            + forces.global * L::splat(swing.global_force)
+            + outside
             + child_speed;
         let moved = position + force * forces.scale;
         let kept = keep_length(moved, anchor, rest.r.rotate(axis), L::splat(swing.length));
