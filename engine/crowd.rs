@@ -110,6 +110,12 @@ pub struct Group {
     pub locals: Vec<f32>,
     /// Animated model transforms, likewise.
     pub models: Vec<f32>,
+    /// Bake weights `[pose][swing joint][lane]`; empty where no actor has any. `[V4]`
+    pub bake: Vec<f32>,
+    /// Hits of the chain layers' links in the last pass, `[link][lane]`. `[X6]`
+    pub links: Vec<f32>,
+    /// A ring before it is smoothed: scratch. `[M1]`
+    pub ring: Vec<f32>,
     /// hips of `[S1]` at the last frame, `[x y z][lane]`, metres.
     pub last_hips: Vec<f32>,
     /// Particles that were not finite in this frame and were put at rest: `(lane, place)`. `[V8]`
@@ -129,6 +135,9 @@ impl Group {
             properties: vec![0.0; property::COMPONENTS * lanes],
             locals: Vec::new(),
             models: Vec::new(),
+            bake: Vec::new(),
+            links: vec![0.0; plan.links() * lanes],
+            ring: Vec::new(),
             last_hips: vec![0.0; 3 * lanes],
             restored: Vec::new(),
         }
@@ -219,6 +228,8 @@ pub struct Slot {
     pub scales: Vec<ModelTransform>,
     /// The animated pose to be shown, in joint order.
     pub shown: Vec<JointTransform>,
+    /// The host's bake weights of the last frame, per swing joint of the rig.
+    pub last_bake: Vec<f32>,
     /// The host's input pose of the last frame, in joint order.
     pub last_input: Vec<JointTransform>,
     /// Joints whose animated transform was not finite in this frame, ascending.

@@ -32,6 +32,7 @@
 #[path = "../assets/mod.rs"]
 pub mod assets;
 pub mod bone;
+pub mod chain;
 pub mod clip;
 pub mod collider;
 pub mod contact;

@@ -11,6 +11,7 @@ use core::ops::Range;
 use bevy_math::Vec3;
 
 use crate::bone::{Bone, SwingTree};
+use crate::chain::LayerPlan;
 use crate::collider::{Collider, PlacedShape, StaticCollider};
 use crate::limit::{self, LimitPlan};
 use crate::pose::JointTransform;
@@ -44,8 +45,12 @@ pub struct Plan {
     pub between: Vec<usize>,
     /// Static colliders in the rig's order.
     pub statics: Vec<StaticPlan>,
-    /// Indices into `statics`; ranges of this are in [`SwingPlan::meets`].
+    /// Indices into `statics`; ranges of this are in [`SwingPlan::meets`] and [`LayerPlan::meets`].
     pub meets: Vec<usize>,
+    /// The active chain layers in the rig's order.
+    pub layers: Vec<LayerPlan>,
+    /// For each of `depths`, its layers.
+    pub layers_of_depth: Vec<Vec<usize>>,
 }
 
 /// What a moving swing joint hangs on.
@@ -68,6 +73,8 @@ pub struct SwingPlan {
     pub hold: Hold,
     /// Its range in [`Plan::between`].
     pub between: Range<usize>,
+    /// The joint at its tip; `None` for a virtual tail.
+    pub tip: Option<usize>,
     /// Place of the swing joint whose particle moves the tip, if the tip child is a moving swing joint. `[S5]`
     pub tip_swing: Option<usize>,
     /// Direction of the bone, unit, in the joint's model frame (mirrored axes already reflected).
@@ -169,11 +176,14 @@ impl Plan {
             between: Vec::new(),
             statics: statics.collect(),
             meets: Vec::new(),
+            layers: Vec::new(),
+            layers_of_depth: Vec::new(),
         };
         for &(_, source, bone) in &moving {
             let swing = plan.swing(rig, &tree, source, bone);
             plan.swings.push(swing);
         }
+        plan.join_chains(rig, &tree);
         plan.mark_references();
         plan.mark_needed();
         plan
@@ -207,6 +217,7 @@ impl Plan {
             source,
             hold,
             between,
+            tip: bone.tip,
             tip_swing: bone.tip.and_then(|tip| self.moving_swing(tree, tip)),
             axis: bone.axis.to_array(),
             length: bone.length,
@@ -279,6 +290,32 @@ impl Plan {
             self.meets.extend(met.map(|(index, _)| index));
         }
         start..self.meets.len()
+    }
+
+    /// Compiles the chain layers; a layer belongs to the depth of its first member. `[5.1]`
+    fn join_chains(&mut self, rig: &Rig, tree: &SwingTree) {
+        self.layers_of_depth = vec![Vec::new(); self.depths.len()];
+        let mut first_link = 0;
+        for layer in &rig.layers {
+            let Some(layer) = LayerPlan::new(layer, rig, tree, self, first_link) else {
+                continue;
+            };
+            first_link += layer.links;
+            let first = layer.members[0];
+            if let Some(depth) = self
+                .depths
+                .iter()
+                .position(|places| places.contains(&first))
+            {
+                self.layers_of_depth[depth].push(self.layers.len());
+            }
+            self.layers.push(layer);
+        }
+    }
+
+    /// How many links all layers have together.
+    pub fn links(&self) -> usize {
+        self.layers.iter().map(|layer| layer.links).sum()
     }
 
     fn mark_references(&mut self) {

@@ -4,6 +4,7 @@ use bevy_ecs::component::Component;
 use bevy_ecs::entity::Entity;
 use bevy_ecs::world::World;
 
+use crate::chain::ChainLayer;
 use crate::collider::StaticCollider;
 use crate::pose::{JointTransform, ModelTransform};
 use crate::swing::SwingJoint;
@@ -35,6 +36,8 @@ pub struct Rig {
     pub swing: Vec<SwingJoint>,
     /// Static colliders; their order is part of the result. `[5.2]`
     pub colliders: Vec<StaticCollider>,
+    /// Chain layers; their order is part of the result.
+    pub layers: Vec<ChainLayer>,
 }
 
 impl Rig {
@@ -53,6 +56,7 @@ impl Rig {
             root_correction: None,
             swing: Vec::new(),
             colliders: Vec::new(),
+            layers: Vec::new(),
         }
     }
 
@@ -103,6 +107,8 @@ pub struct RigParts {
     pub swing: Vec<Entity>,
     /// The entities of the static colliders, in the rig's order; a despawned one is passed over.
     pub colliders: Vec<Entity>,
+    /// The entities of the chain layers, in the rig's order; a despawned one is passed over.
+    pub layers: Vec<Entity>,
     /// See [`Rig::metres_per_unit`].
     pub metres_per_unit: f32,
     /// See [`Rig::root_correction`].
@@ -132,10 +138,16 @@ impl RigParts {
             .iter()
             .map(|collider| world.spawn(*collider).id())
             .collect();
+        let layers = rig
+            .layers
+            .iter()
+            .map(|layer| world.spawn(layer.clone()).id());
+        let layers = layers.collect();
         let parts = Self {
             joints,
             swing,
             colliders,
+            layers,
             metres_per_unit: rig.metres_per_unit,
             root_correction: rig.root_correction,
         };

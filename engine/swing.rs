@@ -155,6 +155,13 @@ impl Default for ActorProperties {
     }
 }
 
+/// How much of the animation a swing joint shows instead of its swing: 0 physics, 1 animation. `[V4]`
+///
+/// One number per swing joint of the rig, 0 to 1. Optional: an actor without it swings everywhere. Between two frames
+/// the weights move linearly, as the host's poses do.
+#[derive(Component, Clone, Debug, Default, PartialEq)]
+pub struct BakeWeights(pub Vec<f32>);
+
 /// How a frame is divided into substeps. `[T1]` `[T2]`
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SubstepPolicy {

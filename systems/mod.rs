@@ -1,7 +1,7 @@
 //! The order of a frame and of a substep.
 //!
 //! A frame runs the sets of [`FrameSystems`] in their order. Inside [`FrameSystems::Substeps`] every substep runs, for
-//! each depth of swing joints, [`integration`] → [`collision`] → [`resolve`]: plain functions called in order, because
+//! each depth of swing joints, [`integration`] → [`collision`] → [`chain_collision`] → [`smoothing`] → [`resolve`]: plain functions called in order, because
 //! one actor's substep costs microseconds and a system call is not free at that size.
 //!
 //! Both hosts, [`plugin::FlouncePlugin`] in an `App` and [`plugin::Headless`] on a bare `World`, register the same
@@ -10,6 +10,7 @@
 use bevy_ecs::schedule::{IntoScheduleConfigs, Schedule, SystemSet};
 use bevy_ecs::world::World;
 
+pub mod chain_collision;
 pub mod collision;
 pub mod integration;
 pub mod plugin;
@@ -17,6 +18,7 @@ pub mod preparation;
 pub mod propagation;
 pub mod resolve;
 pub mod sampling;
+pub mod smoothing;
 pub mod substeps;
 pub mod writeback;
 

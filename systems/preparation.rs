@@ -10,6 +10,7 @@ use bevy_ecs::prelude::*;
 use bevy_math::Quat;
 
 use super::FrameSystems;
+use crate::chain::ChainLayer;
 use crate::collider::StaticCollider;
 use crate::crowd::Crowds;
 use crate::plan::Plan;
@@ -88,20 +89,24 @@ fn compile_rigs(
             Changed<Joint>,
             Changed<SwingJoint>,
             Changed<StaticCollider>,
+            Changed<ChainLayer>,
         )>,
     >,
     mut removed: RemovedComponents<SwingJoint>,
     mut removed_colliders: RemovedComponents<StaticCollider>,
+    mut removed_layers: RemovedComponents<ChainLayer>,
     rigs: Query<(Entity, Ref<RigParts>, Option<&CompiledRig>)>,
     joints: Query<(&Joint, Option<&SwingJoint>)>,
     colliders: Query<&StaticCollider>,
+    layers: Query<&ChainLayer>,
 ) {
-    let gone = removed.read().count() + removed_colliders.read().count();
+    let gone =
+        removed.read().count() + removed_colliders.read().count() + removed_layers.read().count();
     if changed.is_empty() && gone == 0 {
         return;
     }
     for (entity, parts, compiled) in &rigs {
-        let Some(rig) = gather(&parts, &joints, &colliders) else {
+        let Some(rig) = gather(&parts, &joints, &colliders, &layers) else {
             tracing::warn!("a joint entity of rig {entity} is gone; the rig keeps its last plan");
             continue;
         };
@@ -119,6 +124,7 @@ fn gather(
     parts: &RigParts,
     joints: &Query<(&Joint, Option<&SwingJoint>)>,
     colliders: &Query<&StaticCollider>,
+    layers: &Query<&ChainLayer>,
 ) -> Option<Rig> {
     let found: Option<Vec<Joint>> = parts
         .joints
@@ -133,12 +139,15 @@ fn gather(
         .colliders
         .iter()
         .filter_map(|&entity| colliders.get(entity).ok());
+    let layers_of_rig = parts.layers.iter();
+    let layers_of_rig = layers_of_rig.filter_map(|&entity| layers.get(entity).ok());
     Some(Rig {
         joints: found?,
         metres_per_unit: parts.metres_per_unit,
         root_correction: parts.root_correction,
         swing: swing.copied().collect(),
         colliders: statics.copied().collect(),
+        layers: layers_of_rig.cloned().collect(),
     })
 }
 

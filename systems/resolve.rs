@@ -1,4 +1,4 @@
-//! Resolve: turns particles into rotations, held by limits. `[V1]` `[V2]` `[V5]`–`[V8]`
+//! Resolve: turns particles into rotations, held by limits. `[V1]` `[V2]` `[V4]`–`[V8]`
 //!
 //! Runs last in a substep, per depth. Reads the particles; writes their rotations, which the depth below hangs on, the
 //! particles themselves (onto the limited direction) and the results to be shown.
@@ -37,6 +37,7 @@ pub fn resolve_rotations<L: Lane>(
         let healthy = position.finite();
         let deviation = deviation(swing, rest, position - anchor, healthy);
         let deviation = limited(swing, group, deviation);
+        let deviation = baked(plan, group, deviation, pose, place);
         let deviation = weighted(deviation, weight);
 
         let resolved = rest * deviation;
@@ -102,6 +103,29 @@ fn limited<L: Lane>(swing: &SwingPlan, group: &Group, deviation: Rotation<L>) ->
         [angles.x, angles.y, angles.z]
     };
     limit.apply(deviation, reference).0
+}
+
+/// Towards the animated rotation by the joint's bake weight; at 0 the bits are kept. `[V4]`
+///
+/// The animated rotation is the rest rotation r0 here, whose deviation is none.
+#[inline(always)]
+fn baked<L: Lane>(
+    plan: &Plan,
+    group: &Group,
+    deviation: Rotation<L>,
+    pose: usize,
+    place: usize,
+) -> Rotation<L> {
+    if group.bake.is_empty() {
+        return deviation;
+    }
+    let bake = L::load(&group.bake[(pose * plan.swings.len() + place) * L::LANES..]);
+    let blended = L::splat(0.0).lt(bake);
+    if !blended.any() {
+        return deviation;
+    }
+    let share = rotation::slerp(deviation, Rotation::identity(), bake);
+    Rotation::select(blended, share, deviation)
 }
 
 /// The share `weight` of the swing; at 1 the bits are kept. `[V5]`

@@ -15,9 +15,11 @@ use super::preparation::Seat;
 use super::substeps::{Workers, for_each_slot};
 use crate::clip::ClipPlayer;
 use crate::crowd::{Crowds, Slot};
+use crate::lane::Lane;
 use crate::plan::Plan;
 use crate::pose::{AnimatedPose, JointTransform};
 use crate::rotation::{self, Rotation};
+use crate::swing::BakeWeights;
 
 /// Registers the systems.
 pub fn add(schedule: &mut Schedule) {
@@ -27,10 +29,11 @@ pub fn add(schedule: &mut Schedule) {
 fn sample_poses(
     mut crowds: ResMut<Crowds>,
     workers: Res<Workers>,
-    actors: Query<(&AnimatedPose, Option<&ClipPlayer>), With<Seat>>,
+    actors: Query<(&AnimatedPose, Option<&ClipPlayer>, Option<&BakeWeights>), With<Seat>>,
 ) {
     for_each_slot(&mut crowds, *workers, |plan, slot| {
-        let Some((animated, player)) = slot.actor.and_then(|actor| actors.get(actor).ok()) else {
+        let Some((animated, player, bake)) = slot.actor.and_then(|actor| actors.get(actor).ok())
+        else {
             return;
         };
         slot.invalid.clear();
@@ -41,6 +44,7 @@ fn sample_poses(
             Some(player) => sample_clip(plan, slot, player),
             None => sample_input(plan, slot, &animated.0),
         }
+        sample_bake(plan, slot, bake);
     });
 }
 
@@ -133,4 +137,25 @@ fn replace_invalid(
         }
         pose[joint].rotation = unit(pose[joint].rotation);
     }
+}
+
+/// The bake weights of each pose, in the plan's order; what is missing or no share counts as 0. `[V4]`
+fn sample_bake(plan: &Plan, slot: &mut Slot, bake: Option<&BakeWeights>) {
+    slot.group.bake.clear();
+    let Some(BakeWeights(now)) = bake else {
+        slot.last_bake.clear();
+        return;
+    };
+    if slot.schedule.reset || slot.last_bake.len() != now.len() {
+        slot.last_bake.clone_from(now);
+    }
+    for point in &slot.schedule.poses {
+        slot.group.bake.extend(plan.swings.iter().map(|swing| {
+            let of = |weights: &[f32]| weights.get(swing.source).copied().unwrap_or(0.0);
+            let (from, to) = (of(&slot.last_bake), of(now));
+            // NaN fails every comparison, and so becomes 0.
+            (from + (to - from) * point.input).clamp_to(0.0, 1.0)
+        }));
+    }
+    slot.last_bake.clone_from(now);
 }

@@ -3,22 +3,24 @@
 //! Runs in [`FrameSystems::Substeps`], once per frame. Reads the poses and properties in the lanes; writes particles and
 //! results.
 //!
-//! Each substep places the static colliders and then runs, depth after depth, integration → collision → resolve. A
+//! Each substep places the static colliders and then runs, depth after depth, integration → collision → chain collision → smoothing → resolve. A
 //! deeper joint sees its parent resolved in the same substep.
 
 use bevy_ecs::prelude::*;
 use rayon::prelude::*;
 
 use super::FrameSystems;
+use super::chain_collision::collide_links;
 use super::collision::{collide_particles, place_statics};
 use super::integration::{Forces, integrate_particles};
 use super::resolve::resolve_rotations;
+use super::smoothing::smooth_ring;
 use crate::crowd::{Crowds, Group, Slot, particle, result};
 use crate::lane::{Lane, Vec3x};
 use crate::plan::Plan;
 use crate::rotation::Rotation;
 use crate::substep::{FrameSchedule, Substep};
-use crate::swing::{RootPolicy, SwingProfile};
+use crate::swing::{ParallelEpsilon, RootPolicy, SwingProfile};
 
 /// How many threads share the actors of a frame; results do not depend on it.
 #[derive(Resource, Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -103,11 +105,33 @@ fn run_substep<L: Lane>(
     core::mem::swap(&mut group.results, &mut group.results_before);
     place_statics::<L>(plan, group, substep.pose, fresh);
     let forces = Forces::new(group, substep, hips);
-    for places in &plan.depths {
+    for (depth, places) in plan.depths.iter().enumerate() {
         integrate_particles(plan, places.clone(), group, substep, &forces);
         let parallel = profile.parallel_epsilon;
         collide_particles::<L>(plan, places.clone(), group, substep.from_rest, parallel);
+        join_chains::<L>(plan, depth, group, parallel);
         resolve_rotations::<L>(plan, places.clone(), group, substep.pose);
+    }
+}
+
+/// Chain collision, smoothing, and chain collision again where something was smoothed. `[5.2]`
+#[inline(always)]
+fn join_chains<L: Lane>(plan: &Plan, depth: usize, group: &mut Group, parallel: ParallelEpsilon) {
+    let layers = || {
+        plan.layers_of_depth[depth]
+            .iter()
+            .map(|&layer| &plan.layers[layer])
+    };
+    for layer in layers() {
+        collide_links::<L>(plan, layer, group, parallel);
+    }
+    for layer in layers() {
+        smooth_ring::<L>(layer, group);
+    }
+    if layers().any(|layer| layer.smoothing > 0.0) {
+        for layer in layers() {
+            collide_links::<L>(plan, layer, group, parallel);
+        }
     }
 }
 

@@ -8,6 +8,7 @@ use bevy_math::{Quat, Vec3};
 
 use super::FrameSystems;
 use super::preparation::Seat;
+use crate::chain::ChainReadout;
 use crate::crowd::{Crowds, Slot, particle, result};
 use crate::lane::Vec3x;
 use crate::plan::Plan;
@@ -30,9 +31,10 @@ fn write_poses(
         &mut PoseHealth,
         Option<&mut ModelPose>,
         Option<&mut SwingReadout>,
+        Option<&mut ChainReadout>,
     )>,
 ) {
-    for (entity, seat, mut local, mut health, model, readout) in &mut actors {
+    for (entity, seat, mut local, mut health, model, readout, chains) in &mut actors {
         let crowd = &crowds.0[seat.crowd];
         let slot = &crowd.slots[seat.slot];
         if slot.schedule.idle {
@@ -44,6 +46,9 @@ fn write_poses(
         }
         if let Some(mut readout) = readout {
             write_readout(&crowd.plan, slot, &mut readout);
+        }
+        if let Some(mut chains) = chains {
+            write_chain_readout(&crowd.plan, slot, &mut chains);
         }
         report_health(&crowd.plan, slot, entity, &mut health);
     }
@@ -98,6 +103,14 @@ fn write_readout(plan: &Plan, slot: &Slot, readout: &mut SwingReadout) {
     readout
         .0
         .extend(places.map(|place| place.map(|place| read_swing(plan, slot, place))));
+}
+
+fn write_chain_readout(plan: &Plan, slot: &Slot, readout: &mut ChainReadout) {
+    readout.0.clear();
+    readout.0.extend(plan.layers.iter().map(|layer| {
+        let hits = &slot.group.links[layer.first_link..][..layer.links];
+        hits.iter().map(|&hits| hits as u32).collect()
+    }));
 }
 
 fn read_swing(plan: &Plan, slot: &Slot, place: usize) -> SwingResult {

@@ -9,9 +9,10 @@
 mod support;
 
 use bevy_math::{Quat, Vec3};
+use flounce::chain::ChainReadout;
 use flounce::clip::{ClipPlayer, Repeat};
 use flounce::pose::{AnimatedPose, JointTransform, LocalPose};
-use flounce::swing::{SwingReadout, SwingResult};
+use flounce::swing::{BakeWeights, SwingReadout, SwingResult};
 use flounce::systems::plugin::Headless;
 use serde_json::Value;
 use support::golden::{self, array, index, list, number, quat, vec3};
@@ -85,13 +86,6 @@ fn simulate(case: &Value) -> Outcome {
     if frames.iter().any(|frame| frame.get("moved").is_some()) {
         missing.push("actor motion");
     }
-    if frames
-        .iter()
-        .chain([&case["reset"]])
-        .any(|frame| frame.get("bake").is_some())
-    {
-        missing.push("bake weights");
-    }
     if !missing.is_empty() {
         missing.dedup();
         return Outcome::NotCovered(missing);
@@ -104,6 +98,7 @@ fn simulate(case: &Value) -> Outcome {
         profile,
         properties,
         SwingReadout::default(),
+        ChainReadout::default(),
         AnimatedPose(rest),
     );
     let actor = host.spawn_actor(rig_entity, parts);
@@ -125,6 +120,10 @@ fn simulate(case: &Value) -> Outcome {
             pose.0[*joint].translation = Vec3::from_slice(&numbers[..3]);
             pose.0[*joint].rotation = Quat::from_slice(&numbers[3..]);
         }
+        if let Some(bake) = input.get("bake") {
+            let weights = list(bake).iter().map(number).collect();
+            host.world.entity_mut(actor).insert(BakeWeights(weights));
+        }
         let seconds = input.get("dt").map_or(0.0, |dt| f64::from(number(dt)));
         host.step(seconds).unwrap();
         let entry = match (frame, next) {
@@ -137,9 +136,17 @@ fn simulate(case: &Value) -> Outcome {
         };
         let readout = host.world.get::<SwingReadout>(actor).unwrap();
         let local = host.world.get::<LocalPose>(actor).unwrap();
+        let links = host.world.get::<ChainReadout>(actor).unwrap();
         let hits = case["compare_hits"] != Value::Bool(false);
         match compare(entry, readout, local, &rig, hits) {
-            Ok(share) => worst = worst.max(share),
+            Ok(share) if !hits || links_agree(entry, links) => worst = worst.max(share),
+            Ok(_) => {
+                let why = format!(
+                    "frame {frame:?}: links hit {:?}, expected {}",
+                    links.0, entry["links"]
+                );
+                return Outcome::Ran(Err(why));
+            }
             Err(why) => return Outcome::Ran(Err(format!("frame {frame:?}: {why}"))),
         }
     }
@@ -147,6 +154,18 @@ fn simulate(case: &Value) -> Outcome {
         return Outcome::Ran(Err("expected frames were not reached".to_owned()));
     }
     Outcome::Ran(Ok(worst))
+}
+
+/// Whether every link of every active layer counted as many hits as expected.
+fn links_agree(entry: &Value, found: &ChainReadout) -> bool {
+    let counts = |layer: &Value| {
+        list(layer)
+            .iter()
+            .map(|n| n.as_u64().unwrap() as u32)
+            .collect()
+    };
+    let expected: Vec<Vec<u32>> = list(&entry["links"]).iter().map(counts).collect();
+    expected == found.0
 }
 
 /// The largest difference as a share of the entry's tolerance, or what differs by more.
@@ -179,7 +198,10 @@ fn compare(
         worst = worst.max(off / tolerance);
         let counted = found.filter(|_| hits).zip(entry["hits"][i].as_u64());
         if let Some((found, count)) = counted.filter(|(f, count)| u64::from(f.hits) != *count) {
-            return Err(format!("swing joint {i}: {} hits, expected {count}", found.hits));
+            return Err(format!(
+                "swing joint {i}: {} hits, expected {count}",
+                found.hits
+            ));
         }
     }
     Ok(worst)

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bevy_math::{Quat, Vec3};
+use flounce::chain::ChainLayer;
 use flounce::clip::{Clip, Interpolation, Track, TrackValues};
 use flounce::collider::{Collider, Mask, Shape, StaticCollider};
 use flounce::pose::JointTransform;
@@ -164,12 +165,20 @@ pub fn rig(v: &Value) -> (Rig, Missing) {
             collider: collider(c),
         })
         .collect();
+    rig.layers = list(&v["layers"])
+        .iter()
+        .map(|layer| ChainLayer {
+            joints: list(&layer["joints"]).iter().filter_map(index).collect(),
+            active: layer["active"].as_bool().unwrap(),
+            around: layer["around"].as_bool().unwrap(),
+            radius: number(&layer["radius"]),
+            smoothing: number(&layer["smoothing"]),
+            mask: Mask(layer["mask"].as_u64().unwrap() as u32),
+        })
+        .collect();
     let mut missing = Missing::new();
     if rig.swing.iter().any(|swing| swing.motion == Motion::Slide) {
         missing.push("slide joints");
-    }
-    if !list(&v["layers"]).is_empty() {
-        missing.push("chain layers");
     }
     if !list(&v["skirt_drivers"]).is_empty() {
         missing.push("skirt drivers");

@@ -1,0 +1,111 @@
+//! Chain collision: pushes the links between neighbouring chains out of the static colliders. `[X6]`
+//!
+//! Runs after collision in a substep, per depth, and once more after smoothing. Reads the placed static colliders; writes
+//! the particles of the links' ends and the hits of the links.
+//!
+//! A push acts sideways: both ends move by the same vector across the link, then each goes back to its own bone length
+//! from its own anchor.
+
+use crate::chain::LayerPlan;
+use crate::contact::Segment;
+use crate::crowd::{Group, PLACED, particle};
+use crate::lane::{Lane, LaneMask, Vec3x};
+use crate::plan::Plan;
+use crate::swing::ParallelEpsilon;
+use crate::systems::collision::hit_segment;
+use crate::systems::integration::ON_ANCHOR_SQUARED;
+
+/// Collides the links of `layer`, one after the other, with the static colliders they meet.
+#[inline(always)]
+pub fn collide_links<L: Lane>(
+    plan: &Plan,
+    layer: &LayerPlan,
+    group: &mut Group,
+    parallel: ParallelEpsilon,
+) {
+    for link in 0..layer.links {
+        let places = layer.ends(link).map(|end| layer.members[end]);
+        let mut ends = places.map(|place| End::<L>::load(plan, group, place));
+        let mut hits = L::splat(0.0);
+        for &index in &plan.meets[layer.meets.clone()] {
+            let line = Segment {
+                a: ends[0].position,
+                b: ends[1].position,
+                radius_a: L::splat(layer.radius),
+                radius_b: L::splat(layer.radius),
+            };
+            let placed = &group.statics[index * PLACED * L::LANES..][..PLACED * L::LANES];
+            let Some(hit) = hit_segment(&line, &plan.statics[index], placed, parallel) else {
+                continue;
+            };
+            if hit.touches.any() {
+                let nearest = line.a.lerp(line.b, hit.along);
+                let offset = sideways(line.b - line.a, hit.target() - nearest);
+                for end in &mut ends {
+                    end.push(offset, hit.touches);
+                }
+                hits = L::select(hit.touches, hits + L::splat(1.0), hits);
+            }
+        }
+        for (end, place) in ends.iter().zip(places) {
+            end.store(group, place, L::splat(0.0).lt(hits));
+        }
+        hits.store(&mut group.links[(layer.first_link + link) * L::LANES..]);
+    }
+}
+
+/// The part of `push` across `axis`; all of it where the link has no length. `[X6]`
+#[inline(always)]
+fn sideways<L: Lane>(axis: Vec3x<L>, push: Vec3x<L>) -> Vec3x<L> {
+    let squared = axis.length_squared();
+    let direction = axis * (L::splat(1.0) / squared.sqrt());
+    let across = push - direction * direction.dot(push);
+    let has_length = L::splat(ON_ANCHOR_SQUARED).lt(squared);
+    Vec3x::select(has_length, across, push)
+}
+
+/// One end of a link: a particle in true model space.
+#[derive(Clone, Copy)]
+struct End<L> {
+    position: Vec3x<L>,
+    anchor: Vec3x<L>,
+    correction: Vec3x<L>,
+    length: L,
+}
+
+impl<L: Lane> End<L> {
+    #[inline(always)]
+    fn load(plan: &Plan, group: &Group, place: usize) -> Self {
+        let own = &group.particles[place * particle::COMPONENTS * L::LANES..];
+        let correction = Vec3x::load(&own[particle::CORRECTION * L::LANES..]);
+        Self {
+            position: Vec3x::load(&own[particle::POSITION * L::LANES..]) + correction,
+            anchor: Vec3x::load(&own[particle::ORIGIN * L::LANES..]),
+            correction,
+            length: L::splat(plan.swings[place].length),
+        }
+    }
+
+    /// Moves by `offset` where `touches`, then back to bone length; an end on its anchor stays there.
+    #[inline(always)]
+    fn push(&mut self, offset: Vec3x<L>, touches: L::Mask) {
+        let moved = self.position + offset;
+        let bone = moved - self.anchor;
+        let squared = bone.length_squared();
+        let kept = self.anchor + bone * (L::splat(1.0) / squared.sqrt()) * self.length;
+        let has_direction = L::splat(ON_ANCHOR_SQUARED).lt(squared);
+        let moved = Vec3x::select(has_direction, kept, moved);
+        self.position = Vec3x::select(touches, moved, self.position);
+    }
+
+    /// Writes the particle back where any collider touched the link; others keep their bits.
+    #[inline(always)]
+    fn store(&self, group: &mut Group, place: usize, touched: L::Mask) {
+        if touched.any() {
+            let own = &mut group.particles[place * particle::COMPONENTS * L::LANES..];
+            let before = Vec3x::load(&own[particle::POSITION * L::LANES..]);
+            let moved = Vec3x::select(touched, self.position - self.correction, before);
+            moved.store(&mut own[particle::POSITION * L::LANES..]);
+        }
+    }
+}

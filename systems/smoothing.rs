@@ -1,0 +1,69 @@
+//! Smoothing: evens out the rings of chain layers, so that a skirt keeps its round. `[M1]`–`[M3]`
+//!
+//! Runs after the first pass of chain collision in a substep, per depth. Reads and writes the particles of the ring, in
+//! shifted space.
+//!
+//! All neighbours are read from the ring as it was, so the result does not depend on where the list starts; a ring that
+//! became shorter than at rest is widened about its centre; ends of links that touch something stay where they were.
+
+use crate::chain::LayerPlan;
+use crate::crowd::{Group, particle};
+use crate::lane::{Lane, LaneMask, Vec3x};
+
+/// Smooths the ring of `layer`, if it is one that is smoothed.
+#[inline(always)]
+pub fn smooth_ring<L: Lane>(layer: &LayerPlan, group: &mut Group) {
+    if layer.smoothing == 0.0 {
+        return;
+    }
+    let count = layer.members.len();
+    let mut before = core::mem::take(&mut group.ring);
+    before.clear();
+    before.extend(layer.members.iter().flat_map(|&place| {
+        let own = &group.particles[place * particle::COMPONENTS * L::LANES..];
+        own[particle::POSITION * L::LANES..][..3 * L::LANES]
+            .iter()
+            .copied()
+    }));
+    let at = |k: usize| Vec3x::<L>::load(&before[(k % count) * 3 * L::LANES..]);
+    let smoothed = |k: usize| {
+        let (own, left, right) = (at(k), at(k + count - 1), at(k + 1));
+        own + ((left - own) + (right - own)) * L::splat(0.5) * L::splat(layer.smoothing)
+    };
+    let (centre, widening) = widening(layer, &smoothed);
+    for k in 0..count {
+        let position = centre + (smoothed(k) - centre) * widening;
+        let position = Vec3x::select(touches(layer, group, k), at(k), position);
+        let own = &mut group.particles[layer.members[k] * particle::COMPONENTS * L::LANES..];
+        position.store(&mut own[particle::POSITION * L::LANES..]);
+    }
+    group.ring = before;
+}
+
+/// Centre of the smoothed ring, and by how much to widen it about that: never below 1. `[M2]`
+#[inline(always)]
+fn widening<L: Lane>(layer: &LayerPlan, smoothed: &impl Fn(usize) -> Vec3x<L>) -> (Vec3x<L>, L) {
+    let count = layer.members.len();
+    let mut sum = Vec3x::splat([0.0; 3]);
+    let mut length = L::splat(0.0);
+    for k in 0..count {
+        let own = smoothed(k);
+        sum = sum + own;
+        let side = smoothed((k + 1) % count) - own;
+        length = length + side.length_squared().sqrt();
+    }
+    let centre = sum * L::splat(1.0 / count as f32);
+    let rest = L::splat(layer.rest_length);
+    let one = L::splat(1.0);
+    (centre, L::select(length.lt(rest), rest / length, one))
+}
+
+/// Whether one of the links at member `k` touched something in the first pass. `[M3]`
+#[inline(always)]
+fn touches<L: Lane>(layer: &LayerPlan, group: &Group, k: usize) -> L::Mask {
+    let hit = |link: usize| {
+        let hits = L::load(&group.links[(layer.first_link + link) * L::LANES..]);
+        L::splat(0.0).lt(hits)
+    };
+    hit(k) | hit((k + layer.links - 1) % layer.links)
+}
