@@ -88,7 +88,7 @@ fn swing_joint(joint: usize, link: usize, step: Vec3) -> SwingJoint {
         axis: step.normalize(),
         length: step.length(),
     };
-    let z_high = if link % 2 == 0 { 0.0 } else { 25.0 };
+    let z_high = if link.is_multiple_of(2) { 0.0 } else { 25.0 };
     SwingJoint {
         tip: if link + 1 == LINKS {
             tail
