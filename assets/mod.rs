@@ -1,13 +1,34 @@
 //! Files: the code that reads and writes them.
 //!
-//! Nothing in a file can panic, hang or allocate without bound; what is wrong comes back as an [`Error`] that names the
+//! Nothing in a file can panic, hang or allocate without bound; what is wrong comes back as an [`enum@Error`] that names the
 //! file, the place, what was found and what was expected.
 
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
+#[cfg(feature = "assets")]
+pub mod bake;
+pub mod check;
+#[cfg(feature = "assets")]
 pub mod container;
+#[cfg(feature = "assets")]
+pub mod import;
+#[cfg(feature = "assets")]
+mod json;
+#[cfg(feature = "assets")]
+pub mod patch;
+#[cfg(feature = "assets")]
+pub mod reduce;
+#[cfg(feature = "assets")]
+pub mod rest_check;
+pub mod rig_file;
+#[cfg(feature = "assets")]
+pub mod run;
+pub mod scene;
+#[cfg(feature = "assets")]
+pub mod state_hash;
+mod text;
 
 /// Why a file could not be read or written.
 #[derive(Debug, Error)]

@@ -3,7 +3,7 @@
 //! Pure geometry in model space, metres, one answer per lane. A hit is (normal, position, value): the pushed point goes
 //! to `position + normal · value`. `[X5]`
 
-use crate::lane::{Lane, Vec3x};
+use crate::lane::{Lane, LaneMask, Vec3x};
 use crate::rotation::Rotation;
 use crate::swing::ParallelEpsilon;
 
@@ -117,16 +117,22 @@ pub fn sphere_sphere<L: Lane>(
     let offset = centre - other;
     let squared = offset.length_squared();
     let value = radius + other_radius;
-    let distance = squared.sqrt();
-    let directed = L::splat(NO_DIRECTION).lt(distance);
     let up = Vec3x::new(zero, L::splat(1.0), zero);
-    Hit {
+    let apart = Hit {
         touches: squared.le(value * value),
-        normal: Vec3x::select(directed, offset * (L::splat(1.0) / distance), up),
+        normal: up,
         position: other,
         value,
         along: zero,
+    };
+    if !apart.touches.any() {
+        // Most pairs that are near do not touch: no root and no division for them.
+        return apart;
     }
+    let distance = squared.sqrt();
+    let directed = L::splat(NO_DIRECTION).lt(distance);
+    let normal = Vec3x::select(directed, offset * (L::splat(1.0) / distance), up);
+    Hit { normal, ..apart }
 }
 
 /// A dynamic ball against a static capsule or line: two balls at the nearest point of the axis. `[X4]`

@@ -10,7 +10,7 @@ use bevy_ecs::resource::Resource;
 
 use crate::lane::{Lane, Vec3x};
 use crate::plan::Plan;
-use crate::pose::{JointTransform, ModelTransform};
+use crate::pose::{JointTransform, ModelTransform, Rigid};
 use crate::substep::FrameSchedule;
 use crate::swing::{ActorProperties, SwingProfile};
 
@@ -68,10 +68,28 @@ pub mod property {
     pub const COMPONENTS: usize = 10;
 }
 
+/// Components of a placed static collider, in true model space, metres.
+pub mod placed {
+    /// First end, x y z.
+    pub const END_A: usize = 0;
+    /// Second end, x y z.
+    pub const END_B: usize = 3;
+    /// Centre of the bounds, x y z. `[X2]`
+    pub const CENTRE: usize = 6;
+    /// Radius of the bounds, the factor of `[X2]` applied.
+    pub const REACH: usize = 9;
+    /// Of a capsule or line, from the centre to the second end, x y z.
+    pub const HALF: usize = 10;
+    /// Square of the length of [`HALF`].
+    pub const HALF_SQUARED: usize = 13;
+    /// Of a capsule or line, the larger radius.
+    pub const WIDTH: usize = 14;
+}
+
 /// Numbers per joint of a rigid transform.
 pub const RIGID: usize = 7;
-/// Numbers of a placed static collider: both ends.
-pub const PLACED: usize = 6;
+/// Numbers of a placed static collider: both ends and its bounds, see [`placed`].
+pub const PLACED: usize = 15;
 
 /// What a group holds: one actor per lane.
 #[derive(Clone, Debug, Default)]
@@ -84,7 +102,7 @@ pub struct Group {
     pub results: Vec<f32>,
     /// Results of the substep before.
     pub results_before: Vec<f32>,
-    /// Placed static colliders, `[collider][end a x y z, end b x y z][lane]`, model space.
+    /// Placed static colliders, `[collider][`[`placed`]`][lane]`.
     pub statics: Vec<f32>,
     /// `[`[`property`]`][lane]`
     pub properties: Vec<f32>,
@@ -150,6 +168,25 @@ impl Group {
     #[inline(always)]
     pub fn pose_offset(&self, pose: usize, joint: usize, joints: usize) -> usize {
         (pose * joints + joint) * RIGID * self.lanes
+    }
+
+    /// A joint's animated transform against its parent; `joints` is the plan's number of joints.
+    #[inline(always)]
+    pub fn local<L: Lane>(&self, pose: usize, joint: usize, joints: usize) -> Rigid<L> {
+        self.rigid(&self.locals, pose, joint, joints)
+    }
+
+    /// A joint's animated model transform; `joints` is the plan's number of joints.
+    #[inline(always)]
+    pub fn model<L: Lane>(&self, pose: usize, joint: usize, joints: usize) -> Rigid<L> {
+        self.rigid(&self.models, pose, joint, joints)
+    }
+
+    #[inline(always)]
+    fn rigid<L: Lane>(&self, of: &[f32], pose: usize, joint: usize, joints: usize) -> Rigid<L> {
+        debug_assert_eq!(self.lanes, L::LANES, "a group is read at its own width");
+        let offset = (pose * joints + joint) * RIGID * L::LANES;
+        Rigid::load(&of[offset..][..RIGID * L::LANES])
     }
 
     /// One property of all lanes.

@@ -1,1 +1,45 @@
-fn main() {}
+//! The program `flounce`.
+#![expect(
+    clippy::print_stdout,
+    reason = "a program prints what it was asked for"
+)]
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+mod cli;
+
+/// Secondary motion for characters: hair, skirts, tails and sleeves that swing.
+#[derive(Parser)]
+#[command(
+    name = "flounce",
+    version,
+    max_term_width = 100,
+    after_help = "Exit codes: 0 done, 1 failed (a file could not be read or written, an expectation did not hold), 2 misuse.\n\
+                  Log level: FLOUNCE_LOG=warn|info|debug (default warn)."
+)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Bake(cli::bake::BakeArguments),
+    Check(cli::check::CheckArguments),
+    Run(cli::run::RunArguments),
+}
+
+fn main() -> ExitCode {
+    cli::start_log();
+    let outcome = match Arguments::parse().command {
+        Command::Bake(arguments) => cli::bake::run(&arguments),
+        Command::Check(arguments) => cli::check::run(&arguments),
+        Command::Run(arguments) => cli::run::run(&arguments),
+    };
+    outcome.unwrap_or_else(|error| {
+        cli::show_error(error);
+        ExitCode::FAILURE
+    })
+}

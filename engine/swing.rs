@@ -243,6 +243,10 @@ pub struct SwingResult {
     pub particle: Vec3,
     /// The local rotation written, at the frame's time.
     pub rotation: Quat,
+    /// How far that is from the animated local rotation, radians.
+    pub deflection: f32,
+    /// Speed of the particle over the last substep, metres per second, in the space that moves with the root. `[S1]`
+    pub velocity: Vec3,
     /// Hits of its own collider in the last substep.
     pub hits: u32,
     /// Its last hit: the normal, and where it left the particle, model space; `None` before the first.

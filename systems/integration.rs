@@ -8,7 +8,7 @@
 
 use core::ops::Range;
 
-use crate::crowd::{Group, RIGID, particle, property};
+use crate::crowd::{Group, particle, property};
 use crate::lane::{Lane, LaneMask, Vec3x};
 use crate::plan::{Hold, Plan, SwingPlan};
 use crate::pose::Rigid;
@@ -54,8 +54,9 @@ impl<L: Lane> Forces<L> {
     /// The root correction of a joint. `[S1]`
     #[inline(always)]
     fn correction(&self, swing: &SwingPlan) -> Vec3x<L> {
-        let weights = [swing.root_horizontal_weight, swing.root_vertical_weight];
-        root_correction(self.hips, self.root, weights.map(L::splat))
+        let horizontal = L::splat(swing.root_horizontal_weight);
+        let vertical = L::splat(swing.root_vertical_weight);
+        root_correction(self.hips, self.root, [horizontal, vertical])
     }
 }
 
@@ -125,23 +126,18 @@ pub fn integrate_particles<L: Lane>(
 fn rest_transform<L: Lane>(plan: &Plan, swing: &SwingPlan, group: &Group, pose: usize) -> Rigid<L> {
     let joints = plan.rest.len();
     match swing.hold {
-        Hold::Animated => Rigid::load(
-            &group.models[group.pose_offset(pose, swing.joint, joints)..][..RIGID * L::LANES],
-        ),
+        Hold::Animated => group.model(pose, swing.joint, joints),
         Hold::Swing(above) => {
             let above = &group.particles[above * particle::COMPONENTS * L::LANES..]
                 [..particle::COMPONENTS * L::LANES];
-            let parent = Rigid {
+            let mut parent = Rigid {
                 t: Vec3x::load(&above[particle::ORIGIN * L::LANES..]),
                 r: Rotation::load(&above[particle::ROTATION * L::LANES..]),
             };
-            let local = |joint: usize| {
-                let offset = group.pose_offset(pose, joint, joints);
-                Rigid::load(&group.locals[offset..][..RIGID * L::LANES])
-            };
-            let between = plan.between[swing.between.clone()].iter();
-            let parent = between.fold(parent, |parent, &joint| parent.compose(local(joint)));
-            parent.compose(local(swing.joint))
+            for &joint in &plan.between[swing.between.clone()] {
+                parent = parent.compose(group.local(pose, joint, joints));
+            }
+            parent.compose(group.local(pose, swing.joint, joints))
         }
     }
 }

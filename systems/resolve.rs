@@ -8,7 +8,7 @@
 
 use core::ops::Range;
 
-use crate::crowd::{Group, RIGID, particle, property, result};
+use crate::crowd::{Group, particle, property, result};
 use crate::lane::{Lane, LaneMask, Vec3x};
 use crate::plan::{Plan, SwingPlan};
 use crate::rotation::{self, HALF_TURN, Rotation};
@@ -54,8 +54,7 @@ pub fn resolve_rotations<L: Lane>(
             store_angles(deviation, &mut own[particle::ANGLES * L::LANES..]);
         }
 
-        let local = group.pose_offset(pose, swing.joint, joints);
-        let local = Rotation::load(&group.locals[local + 3 * L::LANES..][..(RIGID - 3) * L::LANES]);
+        let local = group.local::<L>(pose, swing.joint, joints).r;
         let to = &mut group.results[place * result::COMPONENTS * L::LANES..]
             [..result::COMPONENTS * L::LANES];
         (local * deviation).store(&mut to[result::ROTATION * L::LANES..]);
@@ -84,8 +83,11 @@ fn deviation<L: Lane>(
         let turned = rest.conjugate() * outside * rest;
         deviation = Rotation::select(opposite, turned, deviation);
     }
-    let keeps = L::splat(ON_ANCHOR_SQUARED).lt(squared) & healthy;
-    Rotation::select(keeps, deviation, Rotation::identity())
+    let lost = !(L::splat(ON_ANCHOR_SQUARED).lt(squared) & healthy);
+    if !lost.any() {
+        return deviation;
+    }
+    Rotation::select(lost, Rotation::identity(), deviation)
 }
 
 /// `[V2]`
@@ -123,11 +125,16 @@ fn store_angles<L: Lane>(deviation: Rotation<L>, to: &mut [f32]) {
     }
 }
 
-/// Remembers which particles were not finite. `[V8]`
 #[inline(always)]
 fn note_restored<L: Lane>(group: &mut Group, place: usize, healthy: L::Mask) {
     if (!healthy).any() {
-        let lanes = (0..L::LANES).filter(|&lane| !healthy.lane(lane));
-        group.restored.extend(lanes.map(|lane| (lane, place)));
+        remember_restored::<L>(group, place, healthy);
     }
+}
+
+/// Remembers which particles were not finite. `[V8]`
+#[cold]
+fn remember_restored<L: Lane>(group: &mut Group, place: usize, healthy: L::Mask) {
+    let lanes = (0..L::LANES).filter(|&lane| !healthy.lane(lane));
+    group.restored.extend(lanes.map(|lane| (lane, place)));
 }

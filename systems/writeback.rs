@@ -13,6 +13,7 @@ use crate::lane::Vec3x;
 use crate::plan::Plan;
 use crate::pose::{LocalPose, ModelPose, ModelTransform, PoseHealth};
 use crate::rotation::{self, Rotation};
+use crate::substep::FIXED_STEP;
 use crate::swing::{SwingReadout, SwingResult};
 
 /// Registers the systems.
@@ -104,9 +105,16 @@ fn read_swing(plan: &Plan, slot: &Slot, place: usize) -> SwingResult {
     let own = &slot.group.particles[place * particle::COMPONENTS..];
     let normal: Vec3 = Vec3x::load(&own[particle::HIT_NORMAL..]).into();
     let at: Vec3 = Vec3x::load(&own[particle::HIT_POSITION..]).into();
+    let now: Vec3 = Vec3x::load(&own[particle::POSITION..]).into();
+    let before: Vec3 = Vec3x::load(&own[particle::PREVIOUS..]).into();
+    let swing = &plan.swings[place];
+    let rotation = in_file_frame(shown, swing.sign);
+    let animated = slot.shown[swing.joint].rotation.into();
     SwingResult {
         particle: position.into(),
-        rotation: in_file_frame(shown, plan.swings[place].sign),
+        rotation,
+        deflection: rotation::angle_between(animated, rotation.into()),
+        velocity: (now - before) / FIXED_STEP as f32,
         hits: own[particle::HITS] as u32,
         // No hit has a normal of length zero; before the first there is none.
         last_hit: (normal != Vec3::ZERO).then_some((normal, at)),

@@ -1,0 +1,286 @@
+//! Keys: baked values as bytes, buffer views and accessors.
+
+use std::collections::BTreeMap;
+
+use crate::assets::Error;
+use crate::assets::patch::output::Home;
+use crate::assets::patch::splice::Document;
+use crate::assets::patch::{BakedClip, BakedTarget, BakedTrack, BakedValues};
+use crate::clip::align_hemispheres;
+
+/// How far the squared length of a rotation may be from 1. Rounding stays below 1e-6; the Khronos validator refuses
+/// lengths that are off by 0.008.
+const UNIT_TOLERANCE: f32 = 1e-3;
+
+/// What is appended to the file for all clips.
+#[derive(Default)]
+pub(super) struct Keys {
+    /// Times and values, little-endian, behind each other.
+    pub(super) bytes: Vec<u8>,
+    /// JSON of the new buffer views, one per clip that has tracks.
+    pub(super) views: Vec<String>,
+    /// JSON of the new accessors.
+    pub(super) accessors: Vec<String>,
+    /// Per clip and track.
+    pub(super) tracks: Vec<Vec<TrackAccessors>>,
+}
+
+/// The accessors of a track, by their index in the output file.
+#[derive(Clone, Copy)]
+pub(super) struct TrackAccessors {
+    /// Times.
+    pub(super) input: usize,
+    /// Values.
+    pub(super) output: usize,
+}
+
+impl BakedClip {
+    /// How a message names the clip.
+    pub(super) fn describe(&self) -> String {
+        match &self.target {
+            BakedTarget::Animation(index) => format!("baked clip of animation {index}"),
+            BakedTarget::New(name) => format!("baked clip \"{name}\""),
+        }
+    }
+}
+
+impl BakedTrack {
+    /// The property's name in a channel's target.
+    pub(super) fn path(&self) -> &'static str {
+        match self.values {
+            BakedValues::Rotation(_) => "rotation",
+            BakedValues::Translation(_) => "translation",
+        }
+    }
+
+    /// Numbers per value.
+    fn width(&self) -> usize {
+        match self.values {
+            BakedValues::Rotation(_) => 4,
+            BakedValues::Translation(_) => 3,
+        }
+    }
+
+    /// Values before reduction.
+    fn len(&self) -> usize {
+        match &self.values {
+            BakedValues::Rotation(values) => values.len(),
+            BakedValues::Translation(values) => values.len(),
+        }
+    }
+
+    /// The key list, or `None` when it lists all `times`.
+    fn reduced(&self, times: usize) -> Option<&[u32]> {
+        self.keys.as_deref().filter(|keys| keys.len() < times)
+    }
+
+    /// The values that have a key, flat, rotations with neighbours on one hemisphere.
+    fn kept(&self) -> Vec<f32> {
+        match &self.values {
+            BakedValues::Rotation(values) => {
+                let mut kept = pick(values, self.keys.as_deref());
+                align_hemispheres(&mut kept, 1, 0);
+                kept.into_flattened()
+            }
+            BakedValues::Translation(values) => pick(values, self.keys.as_deref()).into_flattened(),
+        }
+    }
+}
+
+/// The entries of `values` at `keys`, or all.
+fn pick<T: Copy>(values: &[T], keys: Option<&[u32]>) -> Vec<T> {
+    match keys {
+        None => values.to_vec(),
+        Some(keys) => keys.iter().map(|&key| values[key as usize]).collect(),
+    }
+}
+
+/// Refuses clips that cannot be written as valid glTF.
+pub(super) fn check(clips: &[BakedClip]) -> Result<(), Error> {
+    for clip in clips {
+        check_times(clip)?;
+        for track in &clip.tracks {
+            let fault = |what: String| {
+                let (clip, path, node) = (clip.describe(), track.path(), track.node);
+                Error::Request(format!("{clip}, {path} of node {node}: {what}"))
+            };
+            if track.len() != clip.times.len() {
+                let (found, expected) = (track.len(), clip.times.len());
+                return Err(fault(format!("found {found} values, expected {expected}")));
+            }
+            check_keys(track, clip.times.len()).map_err(fault)?;
+            check_values(track).map_err(fault)?;
+        }
+    }
+    Ok(())
+}
+
+fn check_times(clip: &BakedClip) -> Result<(), Error> {
+    let fault = |what: String| Err(Error::Request(format!("{}: {what}", clip.describe())));
+    let Some(&first) = clip.times.first() else {
+        return fault("found no times, expected at least one".into());
+    };
+    let last = clip.times[clip.times.len() - 1];
+    if !(first >= 0.0 && last.is_finite()) {
+        return fault(format!(
+            "found times from {first} s to {last} s, expected finite times from 0 s on"
+        ));
+    }
+    match clip
+        .times
+        .windows(2)
+        .position(|pair| pair[0] >= pair[1] || pair[1].is_nan())
+    {
+        Some(i) => fault(format!(
+            "time {} at {} s does not come after time {i} at {} s",
+            i + 1,
+            clip.times[i + 1],
+            clip.times[i]
+        )),
+        None => Ok(()),
+    }
+}
+
+fn check_keys(track: &BakedTrack, times: usize) -> Result<(), String> {
+    let Some(keys) = &track.keys else {
+        return Ok(());
+    };
+    let ascending = keys.windows(2).all(|pair| pair[0] < pair[1]);
+    match keys.last() {
+        Some(&last) if ascending && (last as usize) < times => Ok(()),
+        _ => Err(format!(
+            "found keys that are none, not ascending or beyond the last, expected indices of {times} times"
+        )),
+    }
+}
+
+fn check_values(track: &BakedTrack) -> Result<(), String> {
+    let bad = match &track.values {
+        BakedValues::Rotation(values) => values.iter().position(|q| {
+            let squared = q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3];
+            squared.is_nan() || (squared - 1.0).abs() > UNIT_TOLERANCE
+        }),
+        BakedValues::Translation(values) => {
+            values.iter().position(|v| !v.iter().all(|c| c.is_finite()))
+        }
+    };
+    match (bad, &track.values) {
+        (None, _) => Ok(()),
+        (Some(i), BakedValues::Rotation(values)) => Err(format!(
+            "value {i} is {:?}, expected a unit quaternion",
+            values[i]
+        )),
+        (Some(i), BakedValues::Translation(values)) => Err(format!(
+            "value {i} is {:?}, expected finite numbers",
+            values[i]
+        )),
+    }
+}
+
+/// Upper bound of the bytes that `clips` take, whatever they share.
+pub(super) fn size(clips: &[BakedClip]) -> u64 {
+    let track_size = |clip: &BakedClip, track: &BakedTrack| {
+        let keys = track.keys.as_ref().map_or(clip.times.len(), Vec::len);
+        4 * (keys as u64) * (track.width() as u64 + u64::from(track.keys.is_some()))
+    };
+    let clip_size = |clip: &BakedClip| {
+        let tracks: u64 = clip
+            .tracks
+            .iter()
+            .map(|track| track_size(clip, track))
+            .sum();
+        4 * clip.times.len() as u64 + tracks
+    };
+    clips.iter().map(clip_size).sum()
+}
+
+/// Lays the keys of all clips out behind what the file has.
+pub(super) fn lay_out(
+    document: &Document<'_>,
+    clips: &[BakedClip],
+    home: &Home,
+) -> Result<Keys, Error> {
+    let first_view = document.top_count("bufferViews")?;
+    let first_accessor = document.top_count("accessors")?;
+    let mut keys = Keys::default();
+    for clip in clips {
+        let start = keys.bytes.len();
+        let mut writer = ClipWriter {
+            view: first_view + keys.views.len(),
+            first_accessor,
+            start,
+            keys: &mut keys,
+            inputs: BTreeMap::new(),
+        };
+        let tracks = clip
+            .tracks
+            .iter()
+            .map(|track| writer.track(clip, track))
+            .collect();
+        keys.tracks.push(tracks);
+        if !clip.tracks.is_empty() {
+            keys.views.push(format!(
+                "{{\"buffer\":{},\"byteOffset\":{},\"byteLength\":{}}}",
+                home.buffer(),
+                home.start() + start,
+                keys.bytes.len() - start
+            ));
+        }
+    }
+    Ok(keys)
+}
+
+/// Writes the tracks of one clip into its buffer view.
+struct ClipWriter<'k, 'c> {
+    view: usize,
+    first_accessor: usize,
+    /// Where the view begins in the new bytes.
+    start: usize,
+    keys: &'k mut Keys,
+    /// The time accessor of each key set that was written; `None` is all times.
+    inputs: BTreeMap<Option<&'c [u32]>, usize>,
+}
+
+impl<'c> ClipWriter<'_, 'c> {
+    fn track(&mut self, clip: &'c BakedClip, track: &'c BakedTrack) -> TrackAccessors {
+        let reduced = track.reduced(clip.times.len());
+        let input = match self.inputs.get(&reduced) {
+            Some(&input) => input,
+            None => {
+                let times = pick(&clip.times, reduced);
+                let bounds = format!(
+                    ",\"min\":[{}],\"max\":[{}]",
+                    exact(times[0]),
+                    exact(times[times.len() - 1])
+                );
+                let input = self.accessor(&times, "SCALAR", times.len(), &bounds);
+                self.inputs.insert(reduced, input);
+                input
+            }
+        };
+        let values = track.kept();
+        let kind = if track.width() == 4 { "VEC4" } else { "VEC3" };
+        let output = self.accessor(&values, kind, values.len() / track.width(), "");
+        TrackAccessors { input, output }
+    }
+
+    /// Appends `numbers` and an accessor over them; its index.
+    fn accessor(&mut self, numbers: &[f32], kind: &str, count: usize, bounds: &str) -> usize {
+        let offset = self.keys.bytes.len() - self.start;
+        let bytes = numbers.iter().flat_map(|number| number.to_le_bytes());
+        self.keys.bytes.extend(bytes);
+        self.keys.accessors.push(format!(
+            "{{\"bufferView\":{},\"byteOffset\":{offset},\"componentType\":5126,\"count\":{count},\
+             \"type\":\"{kind}\"{bounds}}}",
+            self.view
+        ));
+        self.first_accessor + self.keys.accessors.len() - 1
+    }
+}
+
+/// `number` in digits that read back as the same bits, whether the reader parses to f32 or to f64 first.
+///
+/// The shortest digits of the f32 would not do: parsed to f64 they may land on the middle of two f32.
+pub(super) fn exact(number: f32) -> String {
+    format!("{:?}", f64::from(number))
+}

@@ -1,0 +1,155 @@
+//! Patching: writes baked clips back into the glTF they were baked from.
+//!
+//! Only what the bake changed is touched. The JSON is edited as text (see `splice`), so that every other value keeps
+//! its place, its order and its digits; the existing binary data keeps its bytes and its offsets; new keys are
+//! appended. The same input gives the same bytes: there are no dates, no versions and no hashed order in the output.
+//!
+//! - A channel of the animation that already moves the node's property is pointed to the new keys, in its place. Its
+//!   sampler is rewritten when nobody else uses it, so that no sampler is left over; else a new one is appended.
+//! - Each clip gets one buffer view (no stride, offsets that are multiples of 4). Tracks with the same keys share one
+//!   time accessor; tracks that were not reduced share the one of the clip. `min` and `max` are those of the stored
+//!   f32, printed so that reading gives the same bits. *glTF 2.0 §3.6.2.5*
+//! - Baked tracks are LINEAR. Neighbouring rotation keys have a non-negative dot product. `[B5]`
+//! - A baked node that has a `matrix` gets translation, rotation and scale instead: *glTF 2.0 §3.5.3* wants it so for
+//!   animated nodes.
+//!
+//! Where the new bytes go: in a GLB whose buffer 0 is the BIN chunk (or that has no buffer), behind that chunk's
+//! bytes; in a GLB whose buffer 0 has a `uri`, into a new buffer embedded as a `data:` URI, because only buffer 0 may
+//! be the BIN chunk and moving the others would touch every buffer view; for a `.gltf`, into a new file beside it
+//! that holds nothing else.
+
+use std::path::{Path, PathBuf};
+
+use crate::assets::Error;
+use crate::assets::container::{Container, Form};
+
+mod channels;
+mod keys;
+mod output;
+mod splice;
+mod springs;
+mod write;
+
+use splice::Document;
+pub use write::{Written, write};
+
+/// A clip with the simulated motion, ready to be written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BakedClip {
+    /// Where it goes.
+    pub target: BakedTarget,
+    /// Times of the frames in seconds: finite, ≥ 0, strictly increasing, at least one.
+    pub times: Vec<f32>,
+    /// What was simulated; at most one track per node and property.
+    pub tracks: Vec<BakedTrack>,
+}
+
+/// Which animation of the file a baked clip becomes part of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BakedTarget {
+    /// The animation with this index: baked tracks replace its channels of the same node and property, or join them.
+    Animation(usize),
+    /// A new animation of this name, behind those that exist; needs at least one track.
+    New(String),
+}
+
+/// The baked motion of one property of one node.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BakedTrack {
+    /// Index of the node in the file.
+    pub node: usize,
+    /// One value per time of the clip.
+    pub values: BakedValues,
+    /// Which times have a key, ascending, at least one; `None`: all. See [`crate::assets::reduce`]: a track
+    /// with fewer keys has times of its own unless another has the same keys.
+    pub keys: Option<Vec<u32>>,
+}
+
+/// The property and its values against the parent.
+#[derive(Clone, Debug, PartialEq)]
+pub enum BakedValues {
+    /// Unit quaternions (x, y, z, w).
+    Rotation(Vec<[f32; 4]>),
+    /// In the parent's units.
+    Translation(Vec<[f32; 3]>),
+}
+
+/// How to patch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PatchOptions {
+    /// Takes the spring bones of a VRM out, which a viewer would simulate on top of the baked motion. Default: they
+    /// stay, with a warning, because whoever bakes one clip may still want them for others.
+    pub strip_springs: bool,
+}
+
+/// Files to be written by [`write()`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Patched {
+    /// The bytes of the `.glb` or `.gltf`.
+    pub main: Vec<u8>,
+    /// Further new files: path relative to the output's folder, and bytes. At most one, the keys of a `.gltf`.
+    pub side_files: Vec<(PathBuf, Vec<u8>)>,
+    /// Files that the model refers to by relative path and that have to be beside the output too.
+    pub copies: Vec<FileCopy>,
+    /// What the user should know, one sentence each.
+    pub warnings: Vec<String>,
+}
+
+/// A file that the model refers to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileCopy {
+    /// Where it is.
+    pub from: PathBuf,
+    /// Where the model expects it, relative to its folder; may lead out of it.
+    pub relative: PathBuf,
+    /// What refers to it: `/images/3`.
+    pub place: String,
+}
+
+/// Puts `clips` into the file `container` was read from, to be written as `out`. Touches no file.
+///
+/// `out` decides the name of the file that holds the keys of a `.gltf`; its extension has to fit the container.
+///
+/// # Errors
+/// [`Error::Gltf`] when the file's JSON is not what patching depends on; [`Error::Request`] when a clip names an
+/// animation or a node that does not exist or names one twice, when times or values are not as [`BakedClip`] wants
+/// them, when `out` has the extension of the other container, or when a GLB would pass its limit of 4 GiB.
+pub fn patch(
+    container: &Container,
+    clips: &[BakedClip],
+    options: PatchOptions,
+    out: &Path,
+) -> Result<Patched, Error> {
+    check_extension(container.form, out)?;
+    let mut document = Document::open(container)?;
+    let mut warnings = Vec::new();
+    keys::check(clips)?;
+    channels::check_targets(&document, clips)?;
+    let home = output::Home::find(&document, container, out)?;
+    output::check_size(container, &home, keys::size(clips))?;
+
+    let keys = keys::lay_out(&document, clips, &home)?;
+    document.push_top("bufferViews", &keys.views)?;
+    document.push_top("accessors", &keys.accessors)?;
+    channels::connect(&mut document, clips, &keys.tracks)?;
+    channels::replace_matrices(&mut document, clips, &mut warnings)?;
+    springs::treat(&mut document, options.strip_springs, &mut warnings)?;
+    let copies = output::referenced_files(&document, container)?;
+    output::assemble(document, container, home, keys.bytes, copies, warnings)
+}
+
+/// Refuses a name that says the other container.
+fn check_extension(form: Form, out: &Path) -> Result<(), Error> {
+    let extension = out.extension().unwrap_or_default().to_ascii_lowercase();
+    let (wrong, is, expected) = match form {
+        Form::Glb => ("gltf", "a binary glTF", ".glb"),
+        Form::Gltf => ("glb", "a text glTF", ".gltf"),
+    };
+    if extension == wrong {
+        return Err(Error::Request(format!(
+            "{}: the model is {is} and stays one; the output should end in {expected}",
+            out.display()
+        )));
+    }
+    Ok(())
+}

@@ -1,0 +1,364 @@
+//! Swing joints and colliders from rules, on the joints of a model.
+
+use std::collections::BTreeMap;
+
+use bevy_math::Vec3;
+
+use super::names::Names;
+use super::pick::{self, Picked};
+use super::schema::{ChainRule, MotionRule, Parameters, ShapeRule, StaticRule};
+use super::{AppliedChain, Resolution, RigFile};
+use crate::assets::text::FieldPath;
+use crate::collider::{Collider, Mask, Shape, StaticCollider};
+use crate::rig::Rig;
+use crate::swing::{Limit, Motion, ReferenceLimit, SwingJoint, Tip};
+
+/// A limit that never clamps: rotations split into angles within ±180°.
+const FREE_DEG: (f32, f32) = (-180.0, 180.0);
+
+/// A swing joint's parameters and the places that other joints' names in them come from.
+struct Planned {
+    picked: Picked,
+    parameters: Parameters,
+    /// The joint's own overrides and their place, if the file has some.
+    own: Option<(Parameters, FieldPath)>,
+    /// The chain's place.
+    chain: FieldPath,
+    optional: bool,
+}
+
+impl RigFile {
+    /// This file on the joints of `rig`, with everything that is wrong.
+    pub(in crate::assets) fn resolve(&self, rig: &Rig) -> Resolution {
+        let mut out = Resolution::default();
+        let names = Names::new(rig);
+        let root = FieldPath::default();
+        if let Some(joint) = &self.rules.root_correction {
+            out.root_correction = out.find(&names, joint, &root.field("root_correction"), false);
+        }
+        let mut owners = BTreeMap::new();
+        let mut planned = Vec::new();
+        for (index, chain) in self.rules.chains.iter().enumerate() {
+            let path = root.field("chains").index(index);
+            let picked = pick::pick(&names, rig, chain, &path, &mut out);
+            let picked = self.claim(rig, index, picked, &mut owners, &mut out);
+            planned.extend(self.plan(&names, rig, chain, &path, &picked, &mut out));
+            out.chains.push(AppliedChain {
+                name: pick::label(chain),
+                joints: picked.iter().map(|picked| picked.joint).collect(),
+            });
+        }
+        for plan in &planned {
+            let swing = swing_joint(&names, rig, plan, &owners, &mut out);
+            out.swing.push(swing);
+        }
+        for (index, collider) in self.rules.colliders.iter().enumerate() {
+            let path = root.field("colliders").index(index);
+            let collider = static_collider(&names, collider, &path, &mut out);
+            out.colliders.extend(collider);
+        }
+        out
+    }
+
+    /// The picked joints that no chain before this one has; the others are a fault.
+    fn claim(
+        &self,
+        rig: &Rig,
+        chain: usize,
+        picked: Vec<Picked>,
+        owners: &mut BTreeMap<usize, usize>,
+        out: &mut Resolution,
+    ) -> Vec<Picked> {
+        let mut shared: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        let mut free = Vec::new();
+        for joint in picked {
+            let owner = *owners.entry(joint.joint).or_insert(chain);
+            if owner == chain {
+                free.push(joint);
+            } else {
+                shared.entry(owner).or_default().push(joint.joint);
+            }
+        }
+        let path = FieldPath::default().field("chains").index(chain);
+        for (owner, joints) in shared {
+            let first = rig.describe(joints[0]);
+            let more = match joints.len() - 1 {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            let here = pick::label(&self.rules.chains[chain]);
+            let other = pick::label(&self.rules.chains[owner]);
+            out.faults.add(
+                &path,
+                format!(
+                    "chain {here} picks {first}{more}, which chain {other} (chains[{owner}]) picks \
+                     too; expected each joint once"
+                ),
+            );
+        }
+        free
+    }
+
+    /// The parameters of each picked joint.
+    fn plan(
+        &self,
+        names: &Names<'_>,
+        rig: &Rig,
+        chain: &ChainRule,
+        path: &FieldPath,
+        picked: &[Picked],
+        out: &mut Resolution,
+    ) -> Vec<Planned> {
+        let mut overrides = overrides(names, rig, chain, path, picked, out);
+        let preset = chain
+            .preset
+            .as_ref()
+            .and_then(|name| self.rules.presets.get(name));
+        let shared = match preset {
+            Some(preset) => chain.parameters.over(preset),
+            None => chain.parameters.clone(),
+        }
+        .over(&self.rules.defaults);
+        let plan = |&picked: &Picked| {
+            let own = overrides.remove(&picked.joint);
+            Planned {
+                picked,
+                parameters: match &own {
+                    Some((own, _)) => own.over(&shared),
+                    None => shared.clone(),
+                },
+                own,
+                chain: path.clone(),
+                optional: chain.optional,
+            }
+        };
+        picked.iter().map(plan).collect()
+    }
+}
+
+/// The overrides of a chain by joint.
+fn overrides(
+    names: &Names<'_>,
+    rig: &Rig,
+    chain: &ChainRule,
+    path: &FieldPath,
+    picked: &[Picked],
+    out: &mut Resolution,
+) -> BTreeMap<usize, (Parameters, FieldPath)> {
+    let mut overrides = BTreeMap::new();
+    for (name, parameters) in &chain.overrides {
+        let place = path.field("overrides").key(name);
+        let Some(joint) = out.find(names, name, &place, chain.optional) else {
+            continue;
+        };
+        // A chain that picked nothing has its own fault.
+        if !picked.is_empty() && !picked.iter().any(|picked| picked.joint == joint) {
+            let fault = format!(
+                "found {}, expected a joint of this chain",
+                rig.describe(joint)
+            );
+            out.faults.add(&place, fault);
+        } else if overrides
+            .insert(joint, (parameters.clone(), place.clone()))
+            .is_some()
+        {
+            let fault = format!("found {} twice, expected it once", rig.describe(joint));
+            out.faults.add(&place, fault);
+        }
+    }
+    overrides
+}
+
+fn swing_joint(
+    names: &Names<'_>,
+    rig: &Rig,
+    plan: &Planned,
+    owners: &BTreeMap<usize, usize>,
+    out: &mut Resolution,
+) -> SwingJoint {
+    let p = &plan.parameters;
+    let base = SwingJoint::new(plan.picked.joint);
+    SwingJoint {
+        joint: base.joint,
+        motion: p.motion.map_or(base.motion, |motion| match motion {
+            MotionRule::Swing => Motion::Swing,
+            MotionRule::Slide => Motion::Slide,
+        }),
+        active: p.active.unwrap_or(base.active),
+        tip: tip(names, rig, plan, out),
+        damping: p.damping.unwrap_or(base.damping),
+        stiffness: p.stiffness.unwrap_or(base.stiffness),
+        spring: p.spring.unwrap_or(base.spring),
+        mass: p.mass.unwrap_or(base.mass),
+        pendulum: p.pendulum.unwrap_or(base.pendulum),
+        pendulum_range: p.pendulum_range.unwrap_or(base.pendulum_range),
+        wind: p.wind.unwrap_or(base.wind),
+        use_wind_global_force: p
+            .use_wind_global_force
+            .unwrap_or(base.use_wind_global_force),
+        axis_add_x_to_y: p.axis_add_x_to_y.unwrap_or(base.axis_add_x_to_y),
+        axis_add_x_to_z: p.axis_add_x_to_z.unwrap_or(base.axis_add_x_to_z),
+        root_horizontal_weight: p
+            .root_horizontal_weight
+            .unwrap_or(base.root_horizontal_weight),
+        root_vertical_weight: p.root_vertical_weight.unwrap_or(base.root_vertical_weight),
+        limit: limit(p),
+        reference_limit: reference_limit(names, rig, plan, owners, out),
+        collider: p.collider.as_ref().and_then(|collider| {
+            let shape = shape(collider.shape)?;
+            let mask = mask(collider.mask.as_deref());
+            Some(Collider { shape, mask })
+        }),
+    }
+}
+
+/// Where the bone ends: the joint's own tip or tail, the next of the chain's list, the tail for joints without
+/// children, else the first child.
+fn tip(names: &Names<'_>, rig: &Rig, plan: &Planned, out: &mut Resolution) -> Tip {
+    let joint = plan.picked.joint;
+    if let Some((own, place)) = &plan.own {
+        if let Some(reference) = &own.tip {
+            let place = place.field("tip");
+            let tip = out.find(names, reference, &place, plan.optional);
+            return match tip {
+                Some(tip) if tip != joint && rig.is_below(tip, joint) => Tip::Joint(tip),
+                Some(tip) => {
+                    let (tip, joint) = (rig.describe(tip), rig.describe(joint));
+                    let fault = format!("found {tip}, expected a joint below {joint}");
+                    out.faults.add(&place, fault);
+                    Tip::FirstChild
+                }
+                None => Tip::FirstChild,
+            };
+        }
+        if let Some(tail) = own.tail {
+            return virtual_tip(tail);
+        }
+    }
+    match (plan.picked.tip, plan.parameters.tail) {
+        (Some(tip), _) => Tip::Joint(tip),
+        (None, Some(tail)) if rig.children(joint).next().is_none() => virtual_tip(tail),
+        (None, _) => Tip::FirstChild,
+    }
+}
+
+fn virtual_tip(tail: super::Tail) -> Tip {
+    let axis = Vec3::from_array(tail.axis);
+    // Largest component first, so that no length over- or underflows.
+    let axis = axis / axis.abs().max_element();
+    Tip::Tail {
+        axis: axis / axis.length(),
+        length: tail.length,
+    }
+}
+
+/// Axes without an interval are free; a slide joint's intervals are millimetres.
+fn limit(parameters: &Parameters) -> Option<Limit> {
+    let p = parameters;
+    let (intervals, free) = match p.motion {
+        Some(MotionRule::Slide) => (
+            [p.slide_x_mm, p.slide_y_mm, p.slide_z_mm],
+            (f32::MIN, f32::MAX),
+        ),
+        _ => ([p.limit_x_deg, p.limit_y_deg, p.limit_z_deg], FREE_DEG),
+    };
+    if intervals.iter().all(Option::is_none) {
+        return None;
+    }
+    let intervals = intervals.map(|interval| interval.unwrap_or(free));
+    Some(Limit {
+        low: Vec3::from_array(intervals.map(|(low, _)| low)),
+        high: Vec3::from_array(intervals.map(|(_, high)| high)),
+    })
+}
+
+fn reference_limit(
+    names: &Names<'_>,
+    rig: &Rig,
+    plan: &Planned,
+    owners: &BTreeMap<usize, usize>,
+    out: &mut Resolution,
+) -> Option<ReferenceLimit> {
+    let reference = plan.parameters.reference_limit.as_ref()?;
+    let own = plan
+        .own
+        .as_ref()
+        .filter(|(own, _)| own.reference_limit.is_some());
+    let place = own.map_or_else(
+        || plan.chain.field("parameters"),
+        |(_, place)| place.clone(),
+    );
+    let place = place.field("reference_limit").field("joint");
+    let joint = out.find(names, &reference.joint, &place, plan.optional)?;
+    if !owners.contains_key(&joint) {
+        let fault = format!("found {}, expected a swing joint", rig.describe(joint));
+        out.faults.add(&place, fault);
+    }
+    Some(ReferenceLimit {
+        joint,
+        weight: reference.weight,
+    })
+}
+
+fn static_collider(
+    names: &Names<'_>,
+    rule: &StaticRule,
+    path: &FieldPath,
+    out: &mut Resolution,
+) -> Option<StaticCollider> {
+    let joint = match &rule.joint {
+        Some(name) => Some(out.find(names, name, &path.field("joint"), rule.optional)?),
+        None => None,
+    };
+    let collider = Collider {
+        shape: shape(rule.shape)?,
+        mask: mask(rule.mask.as_deref()),
+    };
+    Some(StaticCollider { joint, collider })
+}
+
+fn shape(rule: ShapeRule) -> Option<Shape> {
+    Some(match rule {
+        ShapeRule::None => return None,
+        ShapeRule::Sphere { offset, radius } => Shape::Sphere {
+            offset: Vec3::from_array(offset),
+            radius,
+        },
+        ShapeRule::Capsule {
+            offset_a,
+            offset_b,
+            radius_a,
+            radius_b,
+        } => Shape::Capsule {
+            offset_a: Vec3::from_array(offset_a),
+            offset_b: Vec3::from_array(offset_b),
+            radius_a,
+            radius_b,
+        },
+        ShapeRule::Line {
+            inset_a,
+            inset_b,
+            radius_a,
+            radius_b,
+            scale,
+        } => Shape::Line {
+            inset_a,
+            inset_b,
+            radius_a,
+            radius_b,
+            scale,
+        },
+        ShapeRule::Plane { normal, offset } => Shape::Plane {
+            normal: Vec3::from_array(normal).normalize_or(Vec3::Y),
+            offset,
+        },
+    })
+}
+
+/// Layers as bits; layers beyond 31 were refused when the file was parsed.
+fn mask(layers: Option<&[u32]>) -> Mask {
+    layers.map_or(Mask::ALL, |layers| {
+        let bits = layers.iter().filter_map(|&layer| 1_u32.checked_shl(layer));
+        Mask(bits.fold(0, |mask, bit| mask | bit))
+    })
+}

@@ -1,0 +1,244 @@
+//! Running scenes: a World with the scene's actors, its frames, its outputs, and a verdict on each expectation.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use bevy_ecs::entity::Entity;
+use bevy_math::Vec3;
+
+use super::Error;
+use super::container::Container;
+use super::import::{self, Model};
+use super::rig_file;
+use super::scene::{Scene, SceneActor};
+use super::state_hash::{self, StateHash};
+use crate::clip::{Clip, ClipPlayer, Repeat};
+use crate::rig::Rig;
+use crate::substep::ActorClock;
+use crate::swing::SwingReadout;
+use crate::systems::plugin::Headless;
+
+mod expectations;
+mod outputs;
+
+use expectations::Judge;
+use outputs::Recorder;
+
+/// What a scene came to.
+#[derive(Clone, Debug)]
+pub struct RunReport {
+    /// The files that went in, with their hashes.
+    pub inputs: Vec<(PathBuf, StateHash)>,
+    /// How many actors.
+    pub actors: usize,
+    /// How many swing joints move on each.
+    pub joints: usize,
+    /// How many frames ran after the first.
+    pub frames: u64,
+    /// Substeps of all actors together, without settling.
+    pub substeps: u64,
+    /// Time the frames took, seconds.
+    pub seconds: f64,
+    /// State of all actors after each frame, if asked for.
+    pub frame_hashes: Vec<StateHash>,
+    /// State of all actors at the end.
+    pub state: StateHash,
+    /// Each expectation, in the scene's order.
+    pub verdicts: Vec<Verdict>,
+    /// The files that were written.
+    pub written: Vec<PathBuf>,
+    /// What deserves a look.
+    pub warnings: Vec<String>,
+}
+
+impl RunReport {
+    /// Whether every expectation holds.
+    pub fn holds(&self) -> bool {
+        self.verdicts.iter().all(|verdict| verdict.holds)
+    }
+}
+
+/// Whether an expectation holds, and by what numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Verdict {
+    /// Whether it does.
+    pub holds: bool,
+    /// What was expected, what was found, where and when.
+    pub message: String,
+}
+
+/// How to run.
+#[derive(Clone, Debug, Default)]
+pub struct RunOptions {
+    /// Where outputs go; `None`: none are written.
+    pub out_dir: Option<PathBuf>,
+    /// Whether outputs may overwrite.
+    pub overwrite: bool,
+    /// Whether the state after each frame is hashed.
+    pub frame_hashes: bool,
+}
+
+/// A scene with its files read and its actors in a World.
+pub struct Stage {
+    pub(super) container: Container,
+    pub(super) rig: Rig,
+    pub(super) host: Headless,
+    pub(super) actors: Vec<Entity>,
+    inputs: Vec<(PathBuf, StateHash)>,
+    warnings: Vec<String>,
+}
+
+/// Reads the files of `scene` and places its actors.
+///
+/// # Errors
+/// Those of reading the model and the rig file; [`Error::Faults`] for clips that the model does not have.
+pub fn stage(scene: &Scene) -> Result<Stage, Error> {
+    let (model, container) = import::read_model(&scene.model())?;
+    let mut rig = model.rig.clone();
+    let mut warnings = model.warnings.clone();
+    let mut inputs = vec![hashed(scene.file())?, hashed(&scene.model())?];
+    if let Some(file) = scene.rig() {
+        inputs.push(hashed(&file)?);
+        warnings.extend(rig_file::read(&file)?.apply(&mut rig)?.warnings);
+    }
+    let mut host = Headless::new();
+    let rig_entity = host.spawn_rig(&rig);
+    let (mut actors, mut faults) = (Vec::new(), Vec::new());
+    for actor in scene.actors() {
+        match clip_of(&model, &actor) {
+            Ok(clip) => actors.push(spawn(&mut host, rig_entity, scene, &actor, clip)),
+            Err(fault) => faults.push(fault),
+        }
+    }
+    faults.dedup();
+    if !faults.is_empty() {
+        let file = scene.file().to_path_buf();
+        return Err(Error::Faults { file, faults });
+    }
+    Ok(Stage {
+        container,
+        rig,
+        host,
+        actors,
+        inputs,
+        warnings,
+    })
+}
+
+fn hashed(file: &Path) -> Result<(PathBuf, StateHash), Error> {
+    let bytes = std::fs::read(file).map_err(|source| Error::io(file, "read", source))?;
+    Ok((file.to_path_buf(), state_hash::of_bytes(&bytes)))
+}
+
+/// The clip of an actor; a clip that two share by name is the first of them.
+fn clip_of(model: &Model, actor: &SceneActor) -> Result<Option<Arc<Clip>>, String> {
+    let Some(name) = actor.clip else {
+        return Ok(None);
+    };
+    let index = name
+        .strip_prefix('#')
+        .and_then(|index| index.parse::<usize>().ok());
+    let by_name = model.clips.iter().find(|clip| clip.name == name);
+    let clip = by_name.or_else(|| model.clips.iter().find(|clip| index == Some(clip.source)));
+    clip.map(|clip| Some(Arc::new(clip.clone())))
+        .ok_or_else(|| {
+            let names: Vec<&str> = model.clips.iter().map(|clip| clip.name.as_str()).collect();
+            format!(
+                "actors[{}].clip: found \"{name}\", expected a clip of the model: {}",
+                actor.group,
+                names.join(", ")
+            )
+        })
+}
+
+fn spawn(
+    host: &mut Headless,
+    rig: Entity,
+    scene: &Scene,
+    actor: &SceneActor,
+    clip: Option<Arc<Clip>>,
+) -> Entity {
+    let parts = (actor.properties, scene.profile(), SwingReadout::default());
+    let entity = host.spawn_actor(rig, parts);
+    if let Some(clip) = clip {
+        let repeat = if actor.repeats {
+            Repeat::Loop
+        } else {
+            Repeat::Once
+        };
+        let player = ClipPlayer {
+            clip,
+            start: f64::from(actor.start),
+            repeat,
+        };
+        host.world.entity_mut(entity).insert(player);
+    }
+    entity
+}
+
+/// Runs `scene`: all its frames, its outputs, its expectations. `progress` hears of every frame.
+///
+/// # Errors
+/// Those of [`stage`] and of writing; [`Error::Faults`] for joints that an expectation or output names and the rig
+/// does not have.
+pub fn run(
+    scene: &Scene,
+    options: &RunOptions,
+    progress: &dyn Fn(u64),
+) -> Result<RunReport, Error> {
+    let mut stage = stage(scene)?;
+    let mut judge = Judge::new(scene, &stage.rig)?;
+    let mut recorder = Recorder::new(scene, &stage, options)?;
+    let begin = Instant::now();
+    let mut frame_hashes = Vec::new();
+    for frame in 0..=scene.frames() {
+        let time = frame as f64 / scene.rules().rate_hz;
+        // Times never decrease and are finite, so the clock cannot refuse them.
+        let ran = stage.host.run_to(time);
+        debug_assert!(ran.is_ok(), "frames come in order");
+        judge.look(&stage, frame, time);
+        recorder.keep(&stage, time);
+        if options.frame_hashes {
+            frame_hashes.push(state_hash::of_actors(&stage.host.world, &stage.actors));
+        }
+        progress(1);
+    }
+    let seconds = begin.elapsed().as_secs_f64();
+    let state = state_hash::of_actors(&stage.host.world, &stage.actors);
+    let clock = |&actor: &Entity| stage.host.world.get::<ActorClock>(actor);
+    let substeps = stage.actors.iter().filter_map(clock);
+    let substeps = substeps.map(|clock| clock.substeps).sum();
+    let mut warnings = core::mem::take(&mut stage.warnings);
+    let written = recorder.write(&stage, options, &mut warnings)?;
+    Ok(RunReport {
+        actors: stage.actors.len(),
+        joints: stage.moving_joints(),
+        frames: scene.frames(),
+        substeps,
+        seconds,
+        frame_hashes,
+        state,
+        verdicts: judge.verdicts(state),
+        written,
+        inputs: stage.inputs,
+        warnings,
+    })
+}
+
+impl Stage {
+    /// What the swing joints of an actor did in the frame that just ran.
+    pub(super) fn readout(&self, actor: usize) -> Option<&SwingReadout> {
+        self.host.world.get::<SwingReadout>(self.actors[actor])
+    }
+
+    fn moving_joints(&self) -> usize {
+        let readout = (!self.actors.is_empty()).then(|| self.readout(0)).flatten();
+        readout.map_or(0, |readout| readout.0.iter().flatten().count())
+    }
+}
+
+/// A point for messages, metres.
+fn point(v: Vec3) -> String {
+    format!("({:.5}, {:.5}, {:.5})", v.x, v.y, v.z)
+}

@@ -1,0 +1,492 @@
+//! What a scene says, field by field: the types that RON is read into.
+
+use bevy_math::Vec3;
+use serde::{Deserialize, Serialize};
+
+use crate::swing::{
+    ActorProperties, DeltaPolicy, ParallelEpsilon, RootPolicy, SubstepPolicy, SwingProfile,
+};
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+/// A scene as it is written.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename = "Scene")]
+pub struct SceneRules {
+    /// Version of the format: 1.
+    pub version: u32,
+    /// The model, a glTF or VRM file, relative to the scene's folder, with `/`.
+    pub model: String,
+    /// The rig file, relative to the scene's folder. Default none: nothing swings but what the model brings.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub rig: Option<String>,
+    /// Length, seconds, > 0, at most 3600.
+    pub seconds: f64,
+    /// Frames per second, 1 to 1000. Default 60.
+    #[serde(default = "sixty")]
+    pub rate_hz: f64,
+    /// Of everything random. Default 0.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub seed: u64,
+    /// The solver's switches.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub profile: ProfileRule,
+    /// Of every actor that does not say otherwise.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub properties: PropertiesRule,
+    /// Who is there. Default one actor in the rest pose.
+    #[serde(default = "one_actor")]
+    pub actors: Vec<ActorRule>,
+    /// Files to write.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub outputs: Vec<Output>,
+    /// What must be true of the run.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub expectations: Vec<Expectation>,
+}
+
+impl SceneRules {
+    /// Number of actors in all groups.
+    pub(super) fn actor_count(&self) -> usize {
+        let counts = self.actors.iter().map(|actor| actor.count);
+        counts.fold(0, usize::saturating_add)
+    }
+}
+
+fn sixty() -> f64 {
+    60.0
+}
+
+fn one_actor() -> Vec<ActorRule> {
+    vec![ActorRule::default()]
+}
+
+/// A group of actors that play the same clip.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default, rename = "Actor")]
+pub struct ActorRule {
+    /// How many, ≥ 1. Default 1.
+    pub count: usize,
+    /// The clip: its name, or `#3` for the file's animation 3. Default none: the rest pose.
+    #[serde(skip_serializing_if = "is_default")]
+    pub clip: Option<String>,
+    /// Time in the clip at which the first one starts, seconds, ≥ 0. Default 0.
+    pub start: f32,
+    /// How much later in the clip each next one starts, seconds, ≥ 0. Default 0.
+    pub start_step: f32,
+    /// Whether the clip repeats; else its last pose is held. Default true.
+    #[serde(rename = "loop")]
+    pub repeats: bool,
+    /// Where the first one stands, world space, metres. Default the origin.
+    pub offset: [f32; 3],
+    /// Distance of the columns along x, of the rows along y and z, metres. Default 1, 0, 1.
+    pub spacing: [f32; 3],
+    /// How many stand in a row, ≥ 1. Default: all.
+    #[serde(skip_serializing_if = "is_default")]
+    pub columns: Option<usize>,
+    /// What they have.
+    #[serde(skip_serializing_if = "is_default")]
+    pub properties: PropertiesRule,
+}
+
+impl Default for ActorRule {
+    fn default() -> Self {
+        Self {
+            count: 1,
+            clip: None,
+            start: 0.0,
+            start_step: 0.0,
+            repeats: true,
+            offset: [0.0; 3],
+            spacing: [1.0, 0.0, 1.0],
+            columns: None,
+            properties: PropertiesRule::default(),
+        }
+    }
+}
+
+impl ActorRule {
+    /// Where number `n` of the group stands, metres.
+    pub(super) fn place(&self, n: usize) -> Vec3 {
+        let columns = self.columns.unwrap_or(self.count).max(1);
+        let (column, row) = ((n % columns) as f32, (n / columns) as f32);
+        let steps = Vec3::new(column, row, row);
+        Vec3::from_array(self.offset) + steps * Vec3::from_array(self.spacing)
+    }
+}
+
+/// Properties of actors; what is not written comes from the scene's, then from [`ActorProperties::default`]. `[5.1]`
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default, rename = "Properties")]
+pub struct PropertiesRule {
+    /// Share of the swing in the pose, 0 to 1.
+    #[serde(skip_serializing_if = "is_default")]
+    pub weight: Option<f32>,
+    /// Multiplies every force and the inertia, > 0, at most 100.
+    #[serde(skip_serializing_if = "is_default")]
+    pub swing_power: Option<f32>,
+    /// How much of the horizontal root correction it takes, 0 to 1.
+    #[serde(skip_serializing_if = "is_default")]
+    pub root_horizontal_weight: Option<f32>,
+    /// How much of the vertical root correction it takes, 0 to 1.
+    #[serde(skip_serializing_if = "is_default")]
+    pub root_vertical_weight: Option<f32>,
+    /// A force on every joint that feels it, world space; 1 is 2/3 m per substep.
+    #[serde(skip_serializing_if = "is_default")]
+    pub global_force: Option<[f32; 3]>,
+    /// Direction of gravity, world space; any length but 0.
+    #[serde(skip_serializing_if = "is_default")]
+    pub gravity: Option<[f32; 3]>,
+}
+
+impl PropertiesRule {
+    /// These, and where they say nothing, those of `below`.
+    pub fn over(&self, below: &Self) -> Self {
+        Self {
+            weight: self.weight.or(below.weight),
+            swing_power: self.swing_power.or(below.swing_power),
+            root_horizontal_weight: self.root_horizontal_weight.or(below.root_horizontal_weight),
+            root_vertical_weight: self.root_vertical_weight.or(below.root_vertical_weight),
+            global_force: self.global_force.or(below.global_force),
+            gravity: self.gravity.or(below.gravity),
+        }
+    }
+
+    /// As the engine has them, gravity made unit.
+    pub fn properties(&self) -> ActorProperties {
+        let base = ActorProperties::default();
+        let gravity = self.gravity.map(|gravity| {
+            let gravity = Vec3::from_array(gravity);
+            // Largest component first, so that no length over- or underflows.
+            (gravity / gravity.abs().max_element()).normalize_or(base.gravity)
+        });
+        ActorProperties {
+            weight: self.weight.unwrap_or(base.weight),
+            swing_power: self.swing_power.unwrap_or(base.swing_power),
+            root_horizontal_weight: self
+                .root_horizontal_weight
+                .unwrap_or(base.root_horizontal_weight),
+            root_vertical_weight: self
+                .root_vertical_weight
+                .unwrap_or(base.root_vertical_weight),
+            global_force: self
+                .global_force
+                .map_or(base.global_force, Vec3::from_array),
+            gravity: gravity.unwrap_or(base.gravity),
+        }
+    }
+}
+
+/// A choice of the profile: an enum whose first variant is the default.
+macro_rules! choice {
+    (
+        $(#[$doc:meta])* $name:ident {
+            $(#[$first_doc:meta])* $first:ident,
+            $($(#[$variant_doc:meta])* $variant:ident,)*
+        }
+    ) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        pub enum $name {
+            $(#[$first_doc])*
+            #[default]
+            $first,
+            $($(#[$variant_doc])* $variant,)*
+        }
+    };
+}
+
+choice! {
+    /// How a frame is divided. `[T1]` `[T2]`
+    Substeps {
+        /// Substeps of exactly 1/60 s.
+        Fixed,
+        /// Each frame by itself.
+        Frame,
+    }
+}
+choice! {
+    /// Which rotation the stiffness pulls along. `[S3]`
+    Delta {
+        /// Rest in a frame's first substep, then the one resolved before.
+        Carried,
+        /// Always rest.
+        Rest,
+        /// Always the one resolved last.
+        Current,
+        /// Rest in even substeps, the one resolved last in odd ones.
+        CarriedPairs,
+    }
+}
+choice! {
+    /// How root motion is felt. `[S1]`
+    Root {
+        /// Particles live in a space that moves with the root.
+        Shift,
+        /// The shift is the root's motion since the last frame.
+        FrameDelta,
+        /// Not at all.
+        Off,
+    }
+}
+choice! {
+    /// When two lines count as parallel. `[X4]`
+    Parallel {
+        /// Below an absolute 1e-5.
+        Documented,
+        /// Below 1e-6 of the product of the squared lengths.
+        Relative,
+    }
+}
+choice! {
+    /// Which pose rest directions and limits follow. `[5.5]`
+    RestPose {
+        /// The animated one.
+        Animated,
+        /// The rest one.
+        Bind,
+    }
+}
+choice! {
+    /// In which order joints and substeps run. `[5.2]`
+    Order {
+        /// All joints of a depth, substep by substep.
+        SubstepMajor,
+        /// All substeps of a joint, joint by joint.
+        JointMajor,
+    }
+}
+choice! {
+    /// Whether the inertia is inside the packed sum. `[S7]`
+    Inertia {
+        /// Inside.
+        Packed,
+        /// Beside it.
+        Free,
+    }
+}
+choice! {
+    /// How forces move particles. `[S7]`
+    ForceRule {
+        /// They shift it.
+        Direct,
+        /// They change a velocity that adds to the inertia.
+        VelocityAdd,
+        /// They change a velocity that replaces the inertia.
+        VelocityReplace,
+    }
+}
+choice! {
+    /// How a line collider moves its particle. `[X5]`
+    LinePush {
+        /// To the target.
+        Documented,
+        /// As a lever.
+        Lever,
+    }
+}
+
+/// The solver's switches, see [`SwingProfile`].
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default, rename = "Profile")]
+pub struct ProfileRule {
+    /// Default fixed.
+    #[serde(skip_serializing_if = "is_default")]
+    pub substeps: Substeps,
+    /// Default carried.
+    #[serde(skip_serializing_if = "is_default")]
+    pub delta: Delta,
+    /// Default shift.
+    #[serde(skip_serializing_if = "is_default")]
+    pub root: Root,
+    /// Substeps of settling after a reset, at most 10000. Default 30.
+    pub prewarm: u32,
+    /// Cap on substeps per frame, 1 to 1000. Default 8.
+    pub max_substeps: u32,
+    /// Default documented.
+    #[serde(skip_serializing_if = "is_default")]
+    pub parallel_epsilon: Parallel,
+    /// Default animated.
+    #[serde(skip_serializing_if = "is_default")]
+    pub rest_pose: RestPose,
+    /// Default substep-major.
+    #[serde(skip_serializing_if = "is_default")]
+    pub order: Order,
+    /// Default packed.
+    #[serde(skip_serializing_if = "is_default")]
+    pub inertia: Inertia,
+    /// Default direct.
+    #[serde(skip_serializing_if = "is_default")]
+    pub force: ForceRule,
+    /// Default documented.
+    #[serde(skip_serializing_if = "is_default")]
+    pub line_push: LinePush,
+    /// Whether actor motion is split over a frame's substeps. Default false. `[S2]`
+    #[serde(skip_serializing_if = "is_default")]
+    pub split_motion: bool,
+}
+
+impl Default for ProfileRule {
+    fn default() -> Self {
+        let base = SwingProfile::default();
+        Self {
+            substeps: Substeps::default(),
+            delta: Delta::default(),
+            root: Root::default(),
+            prewarm: base.prewarm,
+            max_substeps: base.max_substeps,
+            parallel_epsilon: Parallel::default(),
+            rest_pose: RestPose::default(),
+            order: Order::default(),
+            inertia: Inertia::default(),
+            force: ForceRule::default(),
+            line_push: LinePush::default(),
+            split_motion: false,
+        }
+    }
+}
+
+impl ProfileRule {
+    /// As the engine has it.
+    pub(super) fn profile(&self) -> SwingProfile {
+        SwingProfile {
+            substeps: match self.substeps {
+                Substeps::Fixed => SubstepPolicy::Fixed,
+                Substeps::Frame => SubstepPolicy::Frame,
+            },
+            delta: match self.delta {
+                Delta::Carried => DeltaPolicy::Carried,
+                Delta::Rest => DeltaPolicy::Rest,
+                Delta::Current => DeltaPolicy::Current,
+                Delta::CarriedPairs => DeltaPolicy::CarriedPairs,
+            },
+            root: match self.root {
+                Root::Shift => RootPolicy::Shift,
+                Root::FrameDelta => RootPolicy::FrameDelta,
+                Root::Off => RootPolicy::Off,
+            },
+            prewarm: self.prewarm,
+            max_substeps: self.max_substeps,
+            parallel_epsilon: match self.parallel_epsilon {
+                Parallel::Documented => ParallelEpsilon::Documented,
+                Parallel::Relative => ParallelEpsilon::Relative,
+            },
+        }
+    }
+}
+
+/// A file that a run writes, relative to the folder for outputs, with `/`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "snake_case")]
+pub enum Output {
+    /// The model with the motion of one actor as a clip.
+    Baked {
+        /// A `.glb` or `.gltf` file.
+        file: String,
+        /// Which actor, numbered from 0 through all groups. Default 0.
+        #[serde(default)]
+        actor: usize,
+        /// Name of the clip. Default: that of the actor's clip.
+        #[serde(default, skip_serializing_if = "is_default")]
+        clip: Option<String>,
+    },
+    /// A table: one row per frame and joint with time, tip, rotation and hits.
+    Trace {
+        /// A `.csv` file.
+        file: String,
+        /// Which actor. Default 0.
+        #[serde(default)]
+        actor: usize,
+        /// Which joints. Default: all swing joints.
+        #[serde(default, skip_serializing_if = "is_default")]
+        joints: Vec<String>,
+    },
+}
+
+impl Output {
+    /// Its file as written.
+    pub fn file(&self) -> &str {
+        match self {
+            Self::Baked { file, .. } | Self::Trace { file, .. } => file,
+        }
+    }
+
+    /// The actor that it is about.
+    pub fn actor(&self) -> usize {
+        match self {
+            Self::Baked { actor, .. } | Self::Trace { actor, .. } => *actor,
+        }
+    }
+}
+
+/// What must be true of a run. Without `actor`, it must be true of every actor.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "snake_case")]
+pub enum Expectation {
+    /// The end of a joint's bone is at a place at a time.
+    TipAt {
+        /// A swing joint.
+        joint: String,
+        /// Seconds from the start, at most the scene's length; the frame that ends nearest to it is looked at.
+        time: f64,
+        /// Model space, metres.
+        position: [f32; 3],
+        /// Largest distance from there, metres, ≥ 0.
+        within: f32,
+        /// Which actor. Default all.
+        #[serde(default, skip_serializing_if = "is_default")]
+        actor: Option<usize>,
+    },
+    /// No bone of a swing joint is longer or shorter than at rest, in any frame.
+    LengthsKept {
+        /// Largest relative change, dimensionless, ≥ 0: 1e-5 is 0.01 mm per metre.
+        within: f32,
+        /// Which actor. Default all.
+        #[serde(default, skip_serializing_if = "is_default")]
+        actor: Option<usize>,
+    },
+    /// No collider of a swing joint reaches into a static collider that it can meet, in any frame.
+    NoPenetration {
+        /// Deepest that is let pass, metres, ≥ 0.
+        deeper_than: f32,
+        /// Which actor. Default all.
+        #[serde(default, skip_serializing_if = "is_default")]
+        actor: Option<usize>,
+    },
+    /// The largest angle between a joint's animated and swinging rotation over all frames is in a range; at least one
+    /// end is given.
+    LargestDeflection {
+        /// A swing joint.
+        joint: String,
+        /// Lower end, degrees, 0 to 180. Default 0.
+        #[serde(default, skip_serializing_if = "is_default")]
+        at_least_deg: Option<f32>,
+        /// Upper end, degrees, 0 to 180. Default 180.
+        #[serde(default, skip_serializing_if = "is_default")]
+        at_most_deg: Option<f32>,
+        /// Which actor. Default all.
+        #[serde(default, skip_serializing_if = "is_default")]
+        actor: Option<usize>,
+    },
+    /// The state of all actors after the last frame has this hash, the same on every machine.
+    StateHash {
+        /// 16 to 64 lower-case hexadecimal digits: the hash, or its start.
+        hash: String,
+    },
+}
+
+impl Expectation {
+    /// The actor that it is about; `None`: all.
+    pub fn actor(&self) -> Option<usize> {
+        match self {
+            Self::TipAt { actor, .. }
+            | Self::LengthsKept { actor, .. }
+            | Self::NoPenetration { actor, .. }
+            | Self::LargestDeflection { actor, .. } => *actor,
+            Self::StateHash { .. } => None,
+        }
+    }
+}

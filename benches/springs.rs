@@ -1,0 +1,274 @@
+//! Cost of the springs: workload S by the engine's kernel, by a whole frame of a World, and by the port, in one run.
+//!
+//! `cargo bench --bench springs` prints a table; `-- --record MACHINE` also appends it to `benches/results/MACHINE.csv`;
+//! `-- --only kernel --case 1x8` runs one side of one case, for a profiler.
+//!
+//! All sides take turns, several rounds, CPU time of this thread: what other processes do to the machine then reaches
+//! all of them alike. A speed claim is a ratio of two medians of one run. Before anything is timed the sides are checked
+//! against each other: the port to a tolerance, wide lanes bit for bit.
+#![expect(clippy::print_stdout, reason = "the table is for people")]
+#![expect(
+    clippy::unwrap_used,
+    reason = "a bench that cannot run says so and stops"
+)]
+
+mod support;
+
+use std::time::Duration;
+
+use cpu_time::ThreadTime;
+use flounce::clip::{ClipPlayer, Repeat};
+use flounce::lane::{Lane, Wide};
+use flounce::plan::Plan;
+use flounce::pose::{AnimatedPose, JointTransform};
+use flounce::systems::plugin::Headless;
+use flounce::systems::substeps::Workers;
+use support::kernel::Kernel;
+use support::port::{Character, JointState};
+use support::record::{self, Row};
+use support::workload::{self, JOINTS, PERIOD, PHASE};
+
+/// Rounds in turn; the median of them counts.
+const ROUNDS: usize = 15;
+/// Joint substeps that a side computes in a round: long against the clock's own cost.
+const WORK: usize = 144_000;
+/// Substeps after which the sides are compared.
+const COMPARED: usize = 120;
+/// How far the port's particles may be from the engine's, metres: it rounds otherwise and contacts amplify that.
+const NEAR: f32 = 1e-4;
+
+/// Something that moves characters of S.
+trait Side {
+    fn characters(&self) -> usize;
+    fn step(&mut self, step: usize);
+    /// The hash of its bits, if it has to keep them.
+    fn hash(&self) -> Option<u64> {
+        None
+    }
+}
+
+impl<L: Lane> Side for Kernel<L> {
+    fn characters(&self) -> usize {
+        Self::characters(self)
+    }
+    fn step(&mut self, step: usize) {
+        Self::step(self, step);
+    }
+    fn hash(&self) -> Option<u64> {
+        Some(Self::hash(self))
+    }
+}
+
+/// Characters of the port.
+struct Port {
+    character: Character,
+    /// The hips at each step of their period.
+    hips: Vec<JointTransform>,
+    states: Vec<Vec<JointState>>,
+}
+
+impl Port {
+    fn new(colliders: usize, characters: usize) -> Self {
+        let character = Character::new(&workload::rig(colliders));
+        let rest = |index: usize| character.at_rest(&workload::hips(index * PHASE));
+        let states = (0..characters).map(rest).collect();
+        Self {
+            hips: (0..PERIOD).map(workload::hips).collect(),
+            states,
+            character,
+        }
+    }
+}
+
+impl Side for Port {
+    fn characters(&self) -> usize {
+        self.states.len()
+    }
+    fn step(&mut self, step: usize) {
+        for (index, states) in self.states.iter_mut().enumerate() {
+            let hips = &self.hips[(step + index * PHASE) % PERIOD];
+            self.character.step(hips, states);
+        }
+    }
+}
+
+/// Actors in a World, driven by a clip or by poses that the bench writes, one substep a frame.
+struct Frame {
+    host: Headless,
+    actors: usize,
+    frame: u64,
+}
+
+impl Frame {
+    fn new(colliders: usize, actors: usize) -> Self {
+        let mut host = Headless::new();
+        host.world.insert_resource(Workers::One);
+        let rig = workload::rig(colliders);
+        let rest: Vec<JointTransform> = rig.joints.iter().map(|joint| joint.rest).collect();
+        let rig = host.spawn_rig(&rig);
+        let clip = workload::clip();
+        for index in 0..actors {
+            let mut player = ClipPlayer::new(clip.clone(), Repeat::Loop);
+            player.start = (index * PHASE) as f64 / 60.0;
+            host.spawn_actor(rig, (AnimatedPose(rest.clone()), player));
+        }
+        host.run_to(0.0).unwrap();
+        Self {
+            host,
+            actors,
+            frame: 0,
+        }
+    }
+}
+
+impl Side for Frame {
+    fn characters(&self) -> usize {
+        self.actors
+    }
+    fn step(&mut self, _step: usize) {
+        self.frame += 1;
+        self.host.run_to(self.frame as f64 / 60.0).unwrap();
+    }
+}
+
+struct Case {
+    colliders: usize,
+    characters: usize,
+}
+
+impl Case {
+    fn name(&self) -> String {
+        format!("{}x{}", self.characters, self.colliders)
+    }
+
+    fn sides(&self) -> Vec<(&'static str, Box<dyn Side>)> {
+        let plan = || Plan::compile(&workload::rig(self.colliders));
+        let mut sides: Vec<(&str, Box<dyn Side>)> = vec![
+            ("port", Box::new(Port::new(self.colliders, self.characters))),
+            (
+                "kernel",
+                Box::new(Kernel::<f32>::new(plan(), self.characters)),
+            ),
+            (
+                "frame",
+                Box::new(Frame::new(self.colliders, self.characters)),
+            ),
+        ];
+        if self.characters > 1 {
+            sides.push((
+                "kernel, 8 lanes",
+                Box::new(Kernel::<Wide<8>>::new(plan(), self.characters)),
+            ));
+            sides.push((
+                "kernel, 32 lanes",
+                Box::new(Kernel::<Wide<32>>::new(plan(), self.characters)),
+            ));
+        }
+        sides
+    }
+}
+
+/// Nanoseconds per joint substep of one round that starts at step `first`.
+fn time(side: &mut dyn Side, first: usize) -> f64 {
+    let steps = WORK.div_ceil(side.characters() * JOINTS);
+    let start = ThreadTime::now();
+    for step in first..first + steps {
+        side.step(step);
+    }
+    let nanoseconds = |time: Duration| time.as_nanos() as f64;
+    nanoseconds(start.elapsed()) / (steps * side.characters() * JOINTS) as f64
+}
+
+fn median(values: &mut [f64]) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// Runs a case and prints its rows.
+fn measure(case: &Case, only: Option<&str>, rounds: usize) -> Vec<Row> {
+    let mut sides = case.sides();
+    sides.retain(|(name, _)| only.is_none_or(|only| only == *name));
+    let mut times = vec![Vec::new(); sides.len()];
+    for round in 0..rounds {
+        for ((_, side), times) in sides.iter_mut().zip(&mut times) {
+            times.push(time(side.as_mut(), 1 + round * 1000));
+        }
+    }
+    let medians: Vec<f64> = times.iter_mut().map(|times| median(times)).collect();
+    for ((name, side), median) in sides.iter().zip(&medians) {
+        let ratio = medians[0] / median;
+        let hash = side
+            .hash()
+            .map_or(String::new(), |hash| format!("{hash:016x}"));
+        println!(
+            "{:>6} {name:<17} {median:>8.2} ns {ratio:>6.2} x  {hash}",
+            case.name()
+        );
+    }
+    let row = |((name, _), &median): (&(&str, _), &f64)| Row {
+        workload: format!("S {}", case.name()),
+        side: (*name).replace(',', ""),
+        figure: "ns per joint substep".to_owned(),
+        median,
+    };
+    sides.iter().zip(&medians).map(row).collect()
+}
+
+/// Compares the sides after [`COMPARED`] substeps.
+///
+/// # Panics
+/// If they did not do the same work.
+fn compare(colliders: usize) {
+    const CHARACTERS: usize = 8;
+    let plan = || Plan::compile(&workload::rig(colliders));
+    let mut scalar = Kernel::<f32>::new(plan(), CHARACTERS);
+    let mut wide = Kernel::<Wide<8>>::new(plan(), CHARACTERS);
+    let mut port = Port::new(colliders, CHARACTERS);
+    let mut hits = 0.0;
+    let mut largest = 0.0_f32;
+    for step in 1..=COMPARED {
+        scalar.step(step);
+        wide.step(step);
+        port.step(step);
+        hits += scalar.hits() / COMPARED as f32;
+        for (index, states) in port.states.iter().enumerate() {
+            let ours = scalar.positions(index);
+            assert_eq!(ours, wide.positions(index), "8 lanes differ in step {step}");
+            for (ours, theirs) in ours.iter().zip(states) {
+                largest = largest.max((theirs.position - bevy_math::Vec3::from(*ours)).length());
+            }
+        }
+    }
+    println!(
+        "C = {colliders}: port and kernel differ by at most {largest:.1e} m in {COMPARED} substeps, {hits:.2} hits per joint"
+    );
+    assert!(largest < NEAR, "the port does other work: {largest} m");
+}
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().collect();
+    let value_of = |flag: &str| {
+        let at = arguments.iter().position(|argument| argument == flag)?;
+        arguments.get(at + 1).map(String::as_str)
+    };
+    let (only, case) = (value_of("--only"), value_of("--case"));
+    let rounds = value_of("--rounds").map_or(ROUNDS, |rounds| rounds.parse().unwrap());
+    let mut rows = Vec::new();
+    for colliders in [0, 8, 24] {
+        if case.is_none() {
+            compare(colliders);
+        }
+        for characters in [1, 100] {
+            let here = Case {
+                colliders,
+                characters,
+            };
+            if case.is_none_or(|case| case == here.name()) {
+                rows.extend(measure(&here, only, rounds));
+            }
+        }
+    }
+    if let Some(machine) = value_of("--record") {
+        record::append("springs", machine, &rows).unwrap();
+    }
+}

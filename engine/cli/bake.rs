@@ -1,0 +1,180 @@
+//! `flounce bake`: swing motion into a model's clips.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use clap::Args;
+use flounce::assets::Error;
+use flounce::assets::bake::{self, BakeOptions, BakeReport, ClipReport};
+use flounce::assets::patch::{self, Written};
+
+use super::{Rigged, bytes, file_size, progress_bar, read_rigged, show_warnings, table};
+
+/// Simulate swing joints on a model's clips and write the motion into them.
+///
+/// Every clip (or those named) is played over its real length; the rotations of the swing joints replace the tracks that
+/// the clip had for them. Everything else in the file stays as it is, byte for byte.
+#[derive(Args)]
+#[command(after_help = "Examples:\n  \
+    flounce bake fox.glb --rig fox_tail.ron -o fox_swinging.glb\n  \
+    flounce bake hero.glb --rig hair.ron -o out.glb --clip walk --clip run --loop\n  \
+    flounce bake hero.gltf --rig hair.ron -o out.gltf --rate 30 --tolerance-deg 0.1")]
+pub struct BakeArguments {
+    /// The model: .glb, .gltf or .vrm
+    model: PathBuf,
+    /// The rig file (RON): which joints swing, and how
+    #[arg(long, value_name = "RIG.ron")]
+    rig: PathBuf,
+    /// The output; .glb for a .glb, .gltf (with a .bin beside it) for a .gltf. Default: MODEL.baked.EXT
+    #[arg(short, long, value_name = "OUT")]
+    output: Option<PathBuf>,
+    /// Bake only this clip, by name or #index; may be given several times
+    #[arg(long, value_name = "NAME")]
+    clip: Vec<String>,
+    /// Keys per second
+    #[arg(long, value_name = "HZ", default_value_t = 60.0)]
+    rate: f64,
+    /// The clips are loops: play each until its end meets its start
+    #[arg(long = "loop")]
+    looped: bool,
+    /// Length of the motion of a model without clips
+    #[arg(long, value_name = "S", default_value_t = 2.0)]
+    seconds: f32,
+    /// Drop keys as long as no joint turns by more than this; 0 keeps all
+    #[arg(long, value_name = "DEG", default_value_t = 0.0)]
+    tolerance_deg: f32,
+    /// Take VRM spring bones out of the output, which a viewer would simulate on top
+    #[arg(long)]
+    strip_springs: bool,
+    /// Print the hash of the state after every frame
+    #[arg(long)]
+    hashes: bool,
+    /// Overwrite the output
+    #[arg(long)]
+    force: bool,
+    /// No progress, no summary
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+/// Runs the command.
+pub fn run(arguments: &BakeArguments) -> Result<ExitCode, Error> {
+    let begin = Instant::now();
+    let out = arguments.output.clone();
+    let out = out.unwrap_or_else(|| super::default_output(&arguments.model));
+    if out.exists() && !arguments.force {
+        // Said before the work is done, not after.
+        return Err(Error::Exists(out));
+    }
+    let Rigged {
+        model,
+        container,
+        rig,
+        ..
+    } = read_rigged(&arguments.model, &arguments.rig)?;
+    let options = BakeOptions {
+        clips: arguments.clip.clone(),
+        rate_hz: arguments.rate,
+        looped: arguments.looped,
+        seconds: arguments.seconds,
+        tolerance_deg: arguments.tolerance_deg,
+        hashes: arguments.hashes,
+        strip_springs: arguments.strip_springs,
+        ..BakeOptions::default()
+    };
+    let clips = bake::select_clips(&model, &options)?;
+    let bar = progress_bar(
+        bake::count_frames(&clips, &options),
+        "frames",
+        arguments.quiet,
+    );
+    let (patched, report) = bake::bake(&container, &rig, &clips, &options, &out, &|frames| {
+        bar.inc(frames);
+    })?;
+    bar.finish_and_clear();
+    show_warnings(&patched.warnings);
+    let written = patch::write(&patched, &out, arguments.force)?;
+    print_hashes(&report);
+    if !arguments.quiet {
+        print_clips(&report, options.looped);
+        let before = file_size(&arguments.model);
+        print_summary(&report, &written, before, begin.elapsed().as_secs_f64());
+    }
+    warn_invalid(&report);
+    Ok(ExitCode::SUCCESS)
+}
+
+fn print_hashes(report: &BakeReport) {
+    for clip in &report.clips {
+        for (frame, hash) in clip.hashes.iter().enumerate() {
+            println!("{} frame {frame} {hash}", clip.name);
+        }
+    }
+}
+
+fn print_clips(report: &BakeReport, looped: bool) {
+    let mut header = vec![
+        "clip",
+        "seconds",
+        "keys/joint",
+        "substeps",
+        "largest deflection",
+    ];
+    if looped {
+        header.extend(["passes", "seam mm", "seam mm/s"]);
+    }
+    let mut rows = vec![header.into_iter().map(str::to_owned).collect()];
+    rows.extend(report.clips.iter().map(|clip| row(clip, report.joints)));
+    println!("{}", table(&rows));
+}
+
+fn row(clip: &ClipReport, joints: usize) -> Vec<String> {
+    let deflection = clip.deflection.as_ref().map_or_else(
+        || "none".to_owned(),
+        |(angle, joint)| format!("{:.1}° {joint}", angle.to_degrees()),
+    );
+    let keys = clip.keys as f64 / joints.max(1) as f64;
+    let mut row = vec![
+        clip.name.clone(),
+        format!("{:.3}", clip.seconds),
+        format!("{keys:.0}"),
+        clip.substeps.to_string(),
+        deflection,
+    ];
+    if let Some(seam) = clip.seam {
+        row.push(seam.passes.to_string());
+        row.push(format!("{:.3}", seam.position * 1e3));
+        row.push(format!("{:.2}", seam.velocity * 1e3));
+    }
+    row
+}
+
+fn print_summary(report: &BakeReport, written: &Written, before: u64, seconds: f64) {
+    let steps = report.substeps() * report.joints as u64;
+    let each = report.busy_seconds * 1e9 / steps.max(1) as f64;
+    println!(
+        "{} clips, {} joints, {} substeps; {each:.0} ns per joint-substep with sampling and recording; {seconds:.2} s in all",
+        report.clips.len(),
+        report.joints,
+        report.substeps(),
+    );
+    for file in &written.files {
+        println!(
+            "{} ({}, input {})",
+            file.display(),
+            bytes(file_size(file)),
+            bytes(before)
+        );
+    }
+}
+
+fn warn_invalid(report: &BakeReport) {
+    for clip in report.clips.iter().filter(|clip| !clip.invalid.is_empty()) {
+        eprintln!(
+            "warning: clip \"{}\": not finite in some frame, put at rest: {}",
+            clip.name,
+            clip.invalid.join(", ")
+        );
+    }
+}

@@ -1,0 +1,83 @@
+//! `flounce run`: a scene with expectations.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use flounce::assets::run::{self, RunOptions, RunReport};
+use flounce::assets::{Error, scene};
+
+use super::{progress_bar, show_warnings};
+
+/// Run a scene and judge its expectations.
+///
+/// Prints the inputs with their hashes, what ran, a hash of the end state (the same on every machine) and each
+/// expectation's verdict. Exit code 1 when one does not hold.
+#[derive(Args)]
+#[command(after_help = "Examples:\n  \
+    flounce run scenes/fox_walk.ron\n  \
+    flounce run scenes/fox_walk.ron --out-dir out\n  \
+    flounce run scenes/fox_walk.ron --hashes > frames.txt")]
+pub struct RunArguments {
+    /// The scene file (RON)
+    scene: PathBuf,
+    /// Write the scene's outputs into this folder; without it none are written
+    #[arg(long, value_name = "DIR")]
+    out_dir: Option<PathBuf>,
+    /// Print the hash of the state after every frame
+    #[arg(long)]
+    hashes: bool,
+    /// Overwrite outputs
+    #[arg(long)]
+    force: bool,
+    /// No progress
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+/// Runs the command.
+pub fn run(arguments: &RunArguments) -> Result<ExitCode, Error> {
+    let scene = scene::read(&arguments.scene)?;
+    let options = RunOptions {
+        out_dir: arguments.out_dir.clone(),
+        overwrite: arguments.force,
+        frame_hashes: arguments.hashes,
+    };
+    let bar = progress_bar(scene.frames() + 1, "frames", arguments.quiet);
+    let report = run::run(&scene, &options, &|frames| bar.inc(frames))?;
+    bar.finish_and_clear();
+    show_warnings(&report.warnings);
+    print(&report);
+    Ok(if report.holds() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
+fn print(report: &RunReport) {
+    for (file, hash) in &report.inputs {
+        println!("input  {hash}  {}", file.display());
+    }
+    for (frame, hash) in report.frame_hashes.iter().enumerate() {
+        println!("frame {frame} {hash}");
+    }
+    let steps = report.substeps * report.joints as u64;
+    println!(
+        "ran    {} actors × {} swing joints, {} frames, {} substeps in {:.3} s ({:.0} ns per joint-substep, all stages)",
+        report.actors,
+        report.joints,
+        report.frames,
+        report.substeps,
+        report.seconds,
+        report.seconds * 1e9 / steps.max(1) as f64,
+    );
+    println!("state  {}", report.state);
+    for file in &report.written {
+        println!("wrote  {}", file.display());
+    }
+    for verdict in &report.verdicts {
+        let word = if verdict.holds { "holds" } else { "FAILS" };
+        println!("{word}  {}", verdict.message);
+    }
+}

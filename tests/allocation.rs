@@ -1,0 +1,162 @@
+//! Claim: after its first frames an actor's frame allocates nothing, driven by a clip or by the host's poses.
+#![expect(unsafe_code, reason = "a counting allocator implements GlobalAlloc")]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::sync::Arc;
+
+use bevy_ecs::entity::Entity;
+use bevy_math::{Quat, Vec3};
+use flounce::clip::{Clip, ClipPlayer, Interpolation, Repeat, Track, TrackValues};
+use flounce::collider::{Collider, Mask, Shape, StaticCollider};
+use flounce::pose::{AnimatedPose, JointTransform, ModelPose};
+use flounce::rig::{Joint, Rig};
+use flounce::swing::{Limit, SwingJoint, SwingProfile, SwingReadout};
+use flounce::systems::plugin::Headless;
+use flounce::systems::substeps::Workers;
+
+/// Frames after which memory has its size: both sides of every double buffer have been used.
+const WARM_UP: usize = 90;
+/// Frames that may not allocate.
+const COUNTED: usize = 240;
+
+thread_local! {
+    /// Per thread, so that tests running side by side do not count each other's.
+    static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
+}
+
+struct Counting;
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+// SAFETY: every call is passed on to the system's allocator unchanged; counting touches no memory of theirs.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count();
+        // SAFETY: the caller keeps the contract of `alloc`, which is the same.
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        // SAFETY: as above; the memory came from `System`.
+        unsafe { System.dealloc(memory, layout) }
+    }
+    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        count();
+        // SAFETY: as above.
+        unsafe { System.realloc(memory, layout, size) }
+    }
+}
+
+fn count() {
+    // A thread that is ending has no counter any more; it is not one that a test measures.
+    let _ = ALLOCATIONS.try_with(|allocations| allocations.set(allocations.get() + 1));
+}
+
+fn allocations() -> usize {
+    ALLOCATIONS.with(Cell::get)
+}
+
+/// A root, a chain of three that swings, and a ball that it meets.
+fn rig() -> Rig {
+    let joint = |source: usize| Joint {
+        name: format!("joint_{source}"),
+        source,
+        parent: source.checked_sub(1),
+        rest: JointTransform::rigid(Vec3::new(0.0, -0.1, 0.02), Quat::IDENTITY),
+    };
+    let mut rig = Rig::new((0..5).map(joint).collect());
+    let ball = |radius| Collider {
+        shape: Shape::Sphere {
+            offset: Vec3::ZERO,
+            radius,
+        },
+        mask: Mask::ALL,
+    };
+    rig.root_correction = Some(0);
+    rig.swing = (1..4)
+        .map(|joint| SwingJoint {
+            collider: Some(ball(0.02)),
+            limit: Some(Limit {
+                low: Vec3::splat(-20.0),
+                high: Vec3::splat(20.0),
+            }),
+            ..SwingJoint::new(joint)
+        })
+        .collect();
+    rig.colliders = vec![StaticCollider {
+        joint: Some(0),
+        collider: ball(0.12),
+    }];
+    rig
+}
+
+fn clip() -> Arc<Clip> {
+    let times: Arc<[f32]> = (0..5).map(|key| key as f32 * 0.1).collect();
+    let key = |key: u8| [0.05 * f32::from(key % 2), 0.0, 0.0];
+    Arc::new(Clip {
+        name: "step".to_owned(),
+        source: 0,
+        tracks: vec![Track {
+            joint: 0,
+            source: 0,
+            interpolation: Interpolation::Linear,
+            times,
+            values: TrackValues::Translation((0..5).map(key).collect()),
+        }],
+        duration: 0.4,
+    })
+}
+
+/// A host with one actor.
+fn host(player: Option<ClipPlayer>) -> (Headless, Entity) {
+    let mut host = Headless::new();
+    host.world.insert_resource(Workers::One);
+    let rig = rig();
+    let rest = rig.joints.iter().map(|joint| joint.rest).collect();
+    let entity = host.spawn_rig(&rig);
+    let parts = (
+        SwingProfile::default(),
+        AnimatedPose(rest),
+        ModelPose::default(),
+        SwingReadout::default(),
+    );
+    let actor = host.spawn_actor(entity, parts);
+    if let Some(player) = player {
+        host.world.entity_mut(actor).insert(player);
+    }
+    (host, actor)
+}
+
+/// Allocations of the counted frames.
+fn run(player: Option<&ClipPlayer>, rate: f64) -> usize {
+    let (mut host, actor) = host(player.cloned());
+    let mut before = 0;
+    for frame in 0..WARM_UP + COUNTED {
+        if frame == WARM_UP {
+            before = allocations();
+        }
+        if player.is_none() {
+            let mut pose = host.world.get_mut::<AnimatedPose>(actor).unwrap();
+            pose.0[0].translation.x = if frame % 20 < 10 { 0.0 } else { 0.05 };
+        }
+        host.run_to(frame as f64 / rate).unwrap();
+    }
+    assert!(before > 0, "the counter counts: setting up allocates");
+    allocations() - before
+}
+
+#[test]
+fn a_clip_driven_actor_allocates_nothing_after_warm_up() {
+    let player = ClipPlayer::new(clip(), Repeat::Loop);
+    for rate in [24.0, 60.0, 144.0] {
+        assert_eq!(run(Some(&player), rate), 0, "at {rate} Hz");
+    }
+}
+
+#[test]
+fn an_actor_with_poses_from_the_host_allocates_nothing_after_warm_up() {
+    for rate in [24.0, 60.0, 144.0] {
+        assert_eq!(run(None, rate), 0, "at {rate} Hz");
+    }
+}
