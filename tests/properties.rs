@@ -2,6 +2,7 @@
 //!
 //! Random trees with in-between joints, mirrored and scaled joints, limits, colliders of every kind, animated poses that
 //! jump. The seeds are fixed, so a failure repeats; `PROPTEST_CASES=20000 cargo test --test properties` searches longer.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod support;
 
@@ -783,7 +784,7 @@ proptest! {
             let pose: &mut Vec<JointTransform> = &mut scene.frames[usize::from(frame) % frames].1;
             let joints = pose.len();
             let rotation = &mut pose[usize::from(joint) % joints].rotation;
-            *rotation = *rotation * length;
+            *rotation *= length;
         }
         let mut failure = None;
         scene.run(|index, stage| {
