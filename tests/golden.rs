@@ -179,7 +179,10 @@ fn compare(
         worst = worst.max(off / tolerance);
         let counted = found.filter(|_| hits).zip(entry["hits"][i].as_u64());
         if let Some((found, count)) = counted.filter(|(f, count)| u64::from(f.hits) != *count) {
-            return Err(format!("swing joint {i}: {} hits, expected {count}", found.hits));
+            return Err(format!(
+                "swing joint {i}: {} hits, expected {count}",
+                found.hits
+            ));
         }
     }
     Ok(worst)
