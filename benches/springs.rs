@@ -21,6 +21,7 @@ use flounce::clip::{ClipPlayer, Repeat};
 use flounce::lane::{Lane, Wide};
 use flounce::plan::Plan;
 use flounce::pose::{AnimatedPose, JointTransform};
+use flounce::rig::Rig;
 use flounce::systems::plugin::Headless;
 use flounce::systems::substeps::Workers;
 use support::kernel::Kernel;
@@ -32,10 +33,12 @@ use support::workload::{self, JOINTS, PERIOD, PHASE};
 const ROUNDS: usize = 15;
 /// Joint substeps that a side computes in a round: long against the clock's own cost.
 const WORK: usize = 144_000;
+/// Frames in a round of [`measure_small_frames`]; few enough that 15 rounds show no blends, see `[T2]`.
+const SMALL_FRAMES: usize = 1000;
 /// Substeps after which the sides are compared.
 const COMPARED: usize = 120;
 /// How far the port's particles may be from the engine's, metres: it rounds otherwise and contacts amplify that.
-const NEAR: f32 = 1e-4;
+const NEAR: f32 = 3e-5;
 
 /// Something that moves characters of S.
 trait Side {
@@ -92,7 +95,7 @@ impl Side for Port {
     }
 }
 
-/// Actors in a World, driven by a clip or by poses that the bench writes, one substep a frame.
+/// Actors in a World, driven by a clip, one substep a frame.
 struct Frame {
     host: Headless,
     actors: usize,
@@ -100,12 +103,11 @@ struct Frame {
 }
 
 impl Frame {
-    fn new(colliders: usize, actors: usize) -> Self {
+    fn new(rig: &Rig, actors: usize) -> Self {
         let mut host = Headless::new();
         host.world.insert_resource(Workers::One);
-        let rig = workload::rig(colliders);
         let rest: Vec<JointTransform> = rig.joints.iter().map(|joint| joint.rest).collect();
-        let rig = host.spawn_rig(&rig);
+        let rig = host.spawn_rig(rig);
         let clip = workload::clip();
         for index in 0..actors {
             let mut player = ClipPlayer::new(clip.clone(), Repeat::Loop);
@@ -151,7 +153,7 @@ impl Case {
             ),
             (
                 "frame",
-                Box::new(Frame::new(self.colliders, self.characters)),
+                Box::new(Frame::new(&workload::rig(self.colliders), self.characters)),
             ),
         ];
         if self.characters > 1 {
@@ -214,6 +216,39 @@ fn measure(case: &Case, only: Option<&str>, rounds: usize) -> Vec<Row> {
     sides.iter().zip(&medians).map(row).collect()
 }
 
+/// Microseconds per frame of a World with nobody in it and with one small actor: what a host costs beside the solver.
+fn measure_small_frames(rounds: usize) -> Vec<Row> {
+    let mut worlds = [
+        ("empty", Frame::new(&workload::rig_of(1, 2), 0)),
+        (
+            "1 actor of 6 joints",
+            Frame::new(&workload::rig_of(1, 2), 1),
+        ),
+        ("1 actor of 144 joints", Frame::new(&workload::rig(2), 1)),
+    ];
+    let mut times = [const { Vec::new() }; 3];
+    for _ in 0..rounds {
+        for ((_, world), times) in worlds.iter_mut().zip(&mut times) {
+            let start = ThreadTime::now();
+            for step in 0..SMALL_FRAMES {
+                world.step(step);
+            }
+            times.push(start.elapsed().as_secs_f64() * 1e6 / SMALL_FRAMES as f64);
+        }
+    }
+    let row = |((name, _), times): (&(&str, _), &mut Vec<f64>)| {
+        let median = median(times);
+        println!("world: {name:<22} {median:>8.2} µs per frame");
+        Row {
+            workload: (*name).to_owned(),
+            side: "frame".to_owned(),
+            figure: "us per frame".to_owned(),
+            median,
+        }
+    };
+    worlds.iter().zip(&mut times).map(row).collect()
+}
+
 /// Compares the sides after [`COMPARED`] substeps.
 ///
 /// # Panics
@@ -267,6 +302,9 @@ fn main() {
                 rows.extend(measure(&here, only, rounds));
             }
         }
+    }
+    if case.is_none() {
+        rows.extend(measure_small_frames(rounds));
     }
     if let Some(machine) = value_of("--record") {
         record::append("springs", machine, &rows).unwrap();

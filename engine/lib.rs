@@ -59,7 +59,7 @@ pub mod prelude {
         ActorProperties, Limit, SwingJoint, SwingProfile, SwingReadout, SwingResult, Tip,
     };
     pub use crate::systems::FrameSystems;
-    pub use crate::systems::plugin::{FlouncePlugin, Headless};
+    pub use crate::systems::plugin::{FlouncePlugin, FlounceSystems, Headless, advance_clock};
     pub use crate::systems::preparation::{Actor, WorldFromActor};
 }
 

@@ -131,12 +131,12 @@ impl ModelTransform {
         }
     }
 
-    /// `local` as a rigid transform in this joint's frame: the translation scaled, the rotation reflected where an
-    /// axis is mirrored. `self.rigid.compose(self.scaled(local))` is the child's model transform.
+    /// `local` as a rigid transform in this joint's frame: the translation scaled, the rotation unit and reflected where
+    /// an axis is mirrored. `self.rigid.compose(self.scaled(local))` is the child's model transform.
     pub fn scaled(&self, local: &JointTransform) -> Rigid<f32> {
         Rigid {
             t: Vec3x::from(self.scale * local.translation),
-            r: Rotation::from(local.rotation).reflected(self.sign()),
+            r: rotation::unit_or_identity(local.rotation.into()).reflected(self.sign()),
         }
     }
 

@@ -3,11 +3,12 @@
 use bevy_ecs::component::Component;
 use bevy_ecs::entity::Entity;
 use bevy_ecs::world::World;
+use thiserror::Error;
 
 use crate::chain::ChainLayer;
 use crate::collider::StaticCollider;
 use crate::pose::{JointTransform, ModelTransform};
-use crate::swing::SwingJoint;
+use crate::swing::{SwingJoint, Tip};
 
 /// One joint of a rig.
 #[derive(Component, Clone, Debug, PartialEq)]
@@ -74,6 +75,49 @@ impl Rig {
         model
     }
 
+    /// Whether every index of the rig points where it should; a rig that fails must not be compiled.
+    ///
+    /// # Errors
+    /// [`RigFault`] with the first index that does not.
+    pub fn check(&self) -> Result<(), RigFault> {
+        let count = self.joints.len();
+        let joint = |place: &'static str, index: usize, joint: usize| {
+            let fault = RigFault {
+                place,
+                index,
+                joint,
+                count,
+            };
+            (joint < count).then_some(()).ok_or(fault)
+        };
+        for (index, of) in self.joints.iter().enumerate() {
+            if let Some(parent) = of.parent.filter(|&parent| parent >= index) {
+                return Err(RigFault {
+                    place: "parent of joint",
+                    index,
+                    joint: parent,
+                    count,
+                });
+            }
+        }
+        for (index, swing) in self.swing.iter().enumerate() {
+            joint("swing joint", index, swing.joint)?;
+            if let Tip::Joint(tip) = swing.tip {
+                joint("tip of swing joint", index, tip)?;
+            }
+            if let Some(reference) = swing.reference_limit {
+                joint("reference of swing joint", index, reference.joint)?;
+            }
+        }
+        for (index, collider) in self.colliders.iter().enumerate() {
+            collider
+                .joint
+                .map_or(Ok(()), |on| joint("static collider", index, on))?;
+        }
+        self.root_correction
+            .map_or(Ok(()), |root| joint("root correction", 0, root))
+    }
+
     /// The children of `joint`, ascending.
     pub fn children(&self, joint: usize) -> impl Iterator<Item = usize> + '_ {
         (joint + 1..self.joints.len()).filter(move |&i| self.joints[i].parent == Some(joint))
@@ -95,6 +139,20 @@ impl Rig {
     }
 }
 
+/// An index of a rig that points nowhere, or a joint that does not come after its parent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("{place} {index}: joint {joint}; expected one of {count} joints, parents before children")]
+pub struct RigFault {
+    /// What holds the index.
+    pub place: &'static str,
+    /// Which of these.
+    pub index: usize,
+    /// Where it points.
+    pub joint: usize,
+    /// How many joints there are.
+    pub count: usize,
+}
+
 /// A rig in a World: the entities that carry its parts, each of which can be inspected and edited.
 ///
 /// Joint entities carry [`Joint`] and, where they swing, [`SwingJoint`]; colliders are entities of their own. Editing a
@@ -103,7 +161,8 @@ impl Rig {
 pub struct RigParts {
     /// One per joint, parents first.
     pub joints: Vec<Entity>,
-    /// The joint entities that swing, in the rig's order; one whose [`SwingJoint`] was removed is passed over.
+    /// The joint entities that swing, in the rig's order; one whose [`SwingJoint`] was removed is passed over, and one
+    /// that was given a [`SwingJoint`] later comes behind, in joint order.
     pub swing: Vec<Entity>,
     /// The entities of the static colliders, in the rig's order; a despawned one is passed over.
     pub colliders: Vec<Entity>,

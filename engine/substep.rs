@@ -15,6 +15,8 @@ pub const FIXED_STEP: f64 = 0.016_666_667_535_901_07;
 pub const LONGEST_STEP: f32 = 0.016_67;
 /// A rest of a frame below this, seconds, is no substep of its own. `[T1]`
 const FRAME_REST: f64 = 1e-3;
+/// How far from one or two sixtieths a frame may last and still count as even, in sixtieths. `[T1]`
+const EVEN_FRAME: f64 = 0.01;
 /// How early a substep may be due, seconds: hides the rounding of times. `[T2]`
 const DUE_EARLY: f64 = 1e-5;
 /// Above this share of the way the input pose counts as reached. `[T2]`
@@ -45,6 +47,10 @@ pub struct ActorClock {
     pub dropped: f64,
     /// Substeps since the reset.
     pub substeps: u64,
+    /// The policy they were counted under: another one starts the count, and the actor, anew.
+    pub policy: SubstepPolicy,
+    /// Whether a frame of another length than 1/60 or 1/30 s was met under [`SubstepPolicy::Frame`]. `[T1]`
+    pub uneven: bool,
 }
 
 /// When an animated pose is taken.
@@ -86,6 +92,17 @@ pub struct FrameSchedule {
     pub blend: f32,
     /// Time dropped by the cap in this frame, seconds.
     pub dropped: f64,
+    /// What deserves a word to people; each is said once per actor.
+    pub notice: Option<Notice>,
+}
+
+/// What an actor's clock wants people to know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Notice {
+    /// The cap dropped time for the first time. `[T2]`
+    TimeDropped,
+    /// A frame under [`SubstepPolicy::Frame`] lasts neither 1/60 nor 1/30 s: motion changes with the rate. `[T1]`
+    UnevenFrame,
 }
 
 impl ActorClock {
@@ -97,19 +114,24 @@ impl ActorClock {
         schedule.poses.clear();
         schedule.dropped = 0.0;
         schedule.blend = 1.0;
-        let Some(started) = self.started else {
+        schedule.notice = None;
+        let same_policy = self.policy == profile.substeps;
+        let Some(started) = self.started.filter(|_| same_policy) else {
             self.reset(now, profile, schedule);
             return;
         };
         schedule.reset = false;
         let elapsed = now - self.last;
-        schedule.idle = elapsed <= 0.0;
+        schedule.idle = !(elapsed > 0.0 && elapsed.is_finite());
         if schedule.idle {
             return;
         }
         match profile.substeps {
             SubstepPolicy::Fixed => self.cut_fixed(now - started, elapsed, profile, schedule),
             SubstepPolicy::Frame => self.cut_frame(now - started, elapsed, profile, schedule),
+        }
+        if schedule.dropped > 0.0 && self.dropped == schedule.dropped {
+            schedule.notice = Some(Notice::TimeDropped);
         }
         self.last = now;
     }
@@ -118,6 +140,8 @@ impl ActorClock {
         *self = Self {
             started: Some(now),
             last: now,
+            policy: profile.substeps,
+            uneven: self.uneven,
             ..Self::default()
         };
         schedule.idle = false;
@@ -177,7 +201,7 @@ impl ActorClock {
         schedule.blend = if blend > RESULT_REACHED {
             1.0
         } else {
-            blend as f32
+            blend.max(0.0) as f32
         };
     }
 
@@ -189,6 +213,11 @@ impl ActorClock {
         schedule: &mut FrameSchedule,
     ) {
         let longest = f64::from(LONGEST_STEP);
+        let near = |count: f64| (elapsed * 60.0 - count).abs() < EVEN_FRAME;
+        if !self.uneven && !near(1.0) && !near(2.0) {
+            self.uneven = true;
+            schedule.notice = Some(Notice::UnevenFrame);
+        }
         let mut remaining = elapsed;
         schedule.shown = shown - self.dropped;
         loop {

@@ -49,6 +49,9 @@ fn frame_schedule(world: &mut World) -> Schedule {
 /// # Errors
 /// [`ClockError`] for a step that is negative or not finite.
 pub fn advance_clock(clock: &mut FrameClock, seconds: f64) -> Result<(), ClockError> {
+    if !clock.now.is_finite() {
+        return Err(ClockError::NotFinite(clock.now));
+    }
     if !seconds.is_finite() {
         return Err(ClockError::NotFinite(seconds));
     }
@@ -59,9 +62,14 @@ pub fn advance_clock(clock: &mut FrameClock, seconds: f64) -> Result<(), ClockEr
     Ok(())
 }
 
-/// Swings the actors of an `App`: runs [`FlounceFrame`] in `PostUpdate`.
+/// Where [`FlouncePlugin`] runs in `PostUpdate`: order your systems by it, `.before(FlounceSystems)` for what writes
+/// animated poses, `.after(FlounceSystems)` for what reads the poses to show.
+#[derive(SystemSet, Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct FlounceSystems;
+
+/// Swings the actors of an `App`: runs [`FlounceFrame`] in `PostUpdate`, in [`FlounceSystems`].
 ///
-/// The app moves [`FrameClock`] (by [`advance_clock`]) and writes the animated poses before.
+/// The app moves [`FrameClock`] by [`advance_clock`] once per update, before it: the plugin reads no clock of its own.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FlouncePlugin;
 
@@ -69,10 +77,12 @@ impl Plugin for FlouncePlugin {
     fn build(&self, app: &mut App) {
         let schedule = frame_schedule(app.world_mut());
         app.add_schedule(schedule);
-        app.add_systems(PostUpdate, |world: &mut World| {
-            world.run_schedule(FlounceFrame);
-        });
+        app.add_systems(PostUpdate, run_frame.in_set(FlounceSystems));
     }
+}
+
+fn run_frame(world: &mut World) {
+    world.run_schedule(FlounceFrame);
 }
 
 /// A `World` with the stages and nothing else: baking, tests, servers.

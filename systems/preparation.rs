@@ -16,7 +16,7 @@ use crate::crowd::Crowds;
 use crate::plan::Plan;
 use crate::pose::{AnimatedPose, LocalPose, PoseHealth};
 use crate::rig::{Joint, Rig, RigParts};
-use crate::substep::{ActorClock, FrameClock};
+use crate::substep::{ActorClock, FrameClock, Notice};
 use crate::swing::{ActorProperties, SwingJoint, SwingProfile};
 
 /// An instance of a rig: an entity that swings.
@@ -110,6 +110,10 @@ fn compile_rigs(
             tracing::warn!("a joint entity of rig {entity} is gone; the rig keeps its last plan");
             continue;
         };
+        if let Err(fault) = rig.check() {
+            tracing::warn!("rig {entity}: {fault}; it keeps its last plan");
+            continue;
+        }
         let plan = Plan::compile(&rig);
         // A change that changes nothing must not move a bit: the old plan stays.
         if compiled.is_none_or(|compiled| *compiled.0 != plan) {
@@ -131,10 +135,11 @@ fn gather(
         .iter()
         .map(|&entity| joints.get(entity).ok().map(|(joint, _)| joint.clone()))
         .collect();
-    let swing = parts
-        .swing
-        .iter()
-        .filter_map(|&entity| joints.get(entity).ok()?.1);
+    let swing = swing_order(parts).into_iter().filter_map(|joint| {
+        let (_, swing) = joints.get(parts.joints[joint]).ok()?;
+        // The entity says which joint it is; the component's own index may be stale.
+        swing.map(|swing| SwingJoint { joint, ..*swing })
+    });
     let statics = parts
         .colliders
         .iter()
@@ -145,10 +150,27 @@ fn gather(
         joints: found?,
         metres_per_unit: parts.metres_per_unit,
         root_correction: parts.root_correction,
-        swing: swing.copied().collect(),
+        swing: swing.collect(),
         colliders: statics.copied().collect(),
         layers: layers_of_rig.cloned().collect(),
     })
+}
+
+/// Indices of the joints that may swing, those listed first, in the rig's order; then the others, in joint order.
+fn swing_order(parts: &RigParts) -> Vec<usize> {
+    let mut by_entity: Vec<(Entity, usize)> = parts.joints.iter().copied().zip(0..).collect();
+    by_entity.sort_unstable();
+    let place = |entity: &Entity| {
+        let found = by_entity.binary_search_by_key(entity, |&(entity, _)| entity);
+        found.ok().map(|at| by_entity[at].1)
+    };
+    let mut order: Vec<usize> = parts.swing.iter().filter_map(place).collect();
+    let mut listed = vec![false; parts.joints.len()];
+    for &joint in &order {
+        listed[joint] = true;
+    }
+    order.extend((0..parts.joints.len()).filter(|&joint| !listed[joint]));
+    order
 }
 
 /// Takes back the slots of actors that are gone, and the seat of an entity that is no actor any more.
@@ -175,15 +197,16 @@ fn seat_actors(
     rigs: Query<Ref<CompiledRig>>,
     mut actors: Query<(
         Entity,
-        &Actor,
+        Ref<Actor>,
         Option<&Seat>,
         Option<&AnimatedPose>,
+        Option<&LocalPose>,
         &mut ActorClock,
     )>,
 ) {
     let settled = rigs.iter().all(|rig| !rig.is_changed());
-    for (entity, actor, seat, animated, mut clock) in &mut actors {
-        if seat.is_some() && settled {
+    for (entity, actor, seat, animated, local, mut clock) in &mut actors {
+        if seat.is_some() && settled && !actor.is_changed() {
             continue;
         }
         let Ok(CompiledRig(plan)) = rigs.get(actor.rig).map(Ref::into_inner) else {
@@ -200,13 +223,19 @@ fn seat_actors(
             carried.then_some(slot)
         });
         let slot = crowds.0[crowd].seat(entity);
+        let joints = plan.rest.len();
+        let shown = local.is_some_and(|pose| pose.0.len() == joints) && state.is_some();
         match state {
             Some(state) => crowds.0[crowd].slots[slot] = state,
             None => clock.started = None,
         }
         let mut entity = commands.entity(entity);
-        entity.insert((Seat { crowd, slot }, LocalPose(plan.rest.clone())));
-        if animated.is_none_or(|pose| pose.0.len() != plan.rest.len()) {
+        entity.insert(Seat { crowd, slot });
+        if !shown {
+            // An actor that is carried over keeps what it shows, also while the clock stands still.
+            entity.insert(LocalPose(plan.rest.clone()));
+        }
+        if animated.is_none_or(|pose| pose.0.len() != joints) {
             entity.insert(AnimatedPose(plan.rest.clone()));
         }
     }
@@ -217,6 +246,7 @@ fn cut_frames(
     clock: Res<FrameClock>,
     mut crowds: ResMut<Crowds>,
     mut actors: Query<(
+        Entity,
         &Seat,
         &mut ActorClock,
         &SwingProfile,
@@ -224,14 +254,20 @@ fn cut_frames(
         &WorldFromActor,
     )>,
 ) {
-    for (seat, mut actor_clock, profile, properties, placed) in &mut actors {
+    for (entity, seat, mut actor_clock, profile, properties, placed) in &mut actors {
         let slot = &mut crowds.0[seat.crowd].slots[seat.slot];
         actor_clock.schedule(clock.now, profile, &mut slot.schedule);
-        if slot.schedule.dropped > 0.0 {
-            tracing::debug!(
+        match slot.schedule.notice {
+            Some(Notice::TimeDropped) => tracing::warn!(
+                %entity,
                 seconds = slot.schedule.dropped,
-                "time dropped: too many substeps in one frame"
-            );
+                "a frame needs more substeps than max_substeps; the rest of its time is dropped"
+            ),
+            Some(Notice::UnevenFrame) => tracing::warn!(
+                %entity,
+                "substeps: frame is faithful only where frames last 1/60 or 1/30 s; take substeps: fixed"
+            ),
+            None => {}
         }
         slot.group
             .set_properties(0, &in_model_space(properties, placed));

@@ -24,7 +24,7 @@ fn propagate_poses(mut crowds: ResMut<Crowds>, workers: Res<Workers>) {
 fn propagate_slot(plan: &Plan, slot: &mut Slot) {
     let joints = plan.rest.len();
     slot.group.reserve_poses(slot.schedule.poses.len(), joints);
-    for (index, pose) in slot.poses.chunks_exact(joints).enumerate() {
+    for (index, pose) in slot.poses.chunks_exact(joints.max(1)).enumerate() {
         propagate_pose(plan, pose, index, &mut slot.group, 0, &mut slot.scales);
     }
 }

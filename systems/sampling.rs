@@ -55,14 +55,15 @@ fn sample_clip(plan: &Plan, slot: &mut Slot, player: &ClipPlayer) {
         .schedule
         .poses
         .iter()
-        .zip(slot.poses.chunks_exact_mut(joints))
+        .zip(slot.poses.chunks_exact_mut(joints.max(1)))
     {
         for &joint in &plan.needed {
             pose[joint] = plan.rest[joint];
         }
         let time = player.clip_time(point.time);
         for track in &player.clip.tracks {
-            if plan.is_needed[track.joint] {
+            // A clip of another rig may name joints that this one does not have.
+            if plan.is_needed.get(track.joint) == Some(&true) {
                 track.sample(time, &mut pose[track.joint]);
             }
         }
@@ -72,7 +73,9 @@ fn sample_clip(plan: &Plan, slot: &mut Slot, player: &ClipPlayer) {
     slot.shown.clone_from(&plan.rest);
     let time = player.clip_time(slot.schedule.shown);
     for track in &player.clip.tracks {
-        track.sample(time, &mut slot.shown[track.joint]);
+        if let Some(joint) = slot.shown.get_mut(track.joint) {
+            track.sample(time, joint);
+        }
     }
     replace_invalid(plan, &mut slot.shown, 0..joints, &mut slot.invalid);
 }
@@ -93,7 +96,7 @@ fn sample_input(plan: &Plan, slot: &mut Slot, input: &[JointTransform]) {
         .schedule
         .poses
         .iter()
-        .zip(slot.poses.chunks_exact_mut(joints))
+        .zip(slot.poses.chunks_exact_mut(joints.max(1)))
     {
         for &joint in &plan.needed {
             let (from, to) = (&slot.last_input[joint], &slot.shown[joint]);
@@ -107,21 +110,23 @@ fn sample_input(plan: &Plan, slot: &mut Slot, input: &[JointTransform]) {
     slot.last_input.clone_from(&slot.shown);
 }
 
-/// How far from 1 the squared length of a rotation may be and still count as unit, dimensionless.
+/// How far from 1 the squared length of a rotation may be to be shown with the bits it has, dimensionless.
 ///
-/// A key stored in 16 bits is off by 1e-4 and keeps its bits; at 1e-2 a chain of ten joints would grow by a tenth.
+/// A key stored in 16 bits is off by 1e-4. What the simulation composes is made exactly unit, see
+/// [`rotation::unit_or_identity`].
 const NEARLY_UNIT: f32 = 1e-3;
 
-/// `q` itself when it is unit, else at unit length. `[B2]`
-fn unit(q: Quat) -> Quat {
+/// `q` itself when it is nearly unit, else at unit length. `[B2]`
+fn nearly_unit(q: Quat) -> Quat {
     let rotation = Rotation::from(q);
     if (rotation.dot(rotation) - 1.0).abs() <= NEARLY_UNIT {
-        return q;
+        q
+    } else {
+        rotation::unit_or_identity(rotation).into()
     }
-    rotation::unit(rotation, "rotation").map_or(q, Quat::from)
 }
 
-/// Puts joints that are not finite at rest and notes them; makes rotations unit. `[B6]` `[B2]`
+/// Puts joints that are not finite at rest and notes them; makes rotations nearly unit. `[B6]` `[B2]`
 fn replace_invalid(
     plan: &Plan,
     pose: &mut [JointTransform],
@@ -135,7 +140,7 @@ fn replace_invalid(
                 invalid.insert(place, joint);
             }
         }
-        pose[joint].rotation = unit(pose[joint].rotation);
+        pose[joint].rotation = nearly_unit(pose[joint].rotation);
     }
 }
 

@@ -137,10 +137,13 @@ fn run(player: Option<&ClipPlayer>, rate: f64) -> usize {
             before = allocations();
         }
         if player.is_none() {
-            let mut pose = host.world.get_mut::<AnimatedPose>(actor).unwrap();
+            let mut pose = host
+                .world
+                .get_mut::<AnimatedPose>(actor)
+                .expect("set by host");
             pose.0[0].translation.x = if frame % 20 < 10 { 0.0 } else { 0.05 };
         }
-        host.run_to(frame as f64 / rate).unwrap();
+        host.run_to(frame as f64 / rate).expect("time goes on");
     }
     assert!(before > 0, "the counter counts: setting up allocates");
     allocations() - before

@@ -26,6 +26,7 @@
 //! | ROT-06 | within 0.1° of ±90° the rotation is kept to 3e-3 rad `[C2]`, not 1e-3°, and only of unit quaternions: one that is off by 1e-6 there is 15° off after the round trip |
 //! | ROT-09 (slides) | slide joints |
 //! | DET-02, DET-07 | other processors; saved states |
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod support;
 

@@ -2,6 +2,7 @@
 //!
 //! Random trees with in-between joints, mirrored and scaled joints, limits, colliders of every kind, animated poses that
 //! jump. The seeds are fixed, so a failure repeats; `PROPTEST_CASES=20000 cargo test --test properties` searches longer.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod support;
 
@@ -19,7 +20,8 @@ use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
-use proptest::test_runner::RngSeed;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::{RngSeed, TestRunner};
 use support::chains::{Frame, Stage, euler_zxy};
 
 fn config(cases: u32, seed: u64) -> ProptestConfig {
@@ -481,7 +483,7 @@ fn mirror_mismatch(found: &Frame, expected: &Frame) -> Option<String> {
 }
 
 proptest! {
-    #![proptest_config(config(300, 1))]
+    #![proptest_config(config(1200, 1))]
 
     /// `[C1]`
     #[test]
@@ -500,7 +502,7 @@ proptest! {
 const LENGTH_TOLERANCE: f64 = 1e-5;
 
 proptest! {
-    #![proptest_config(config(200, 2))]
+    #![proptest_config(config(800, 2))]
 
     /// `[S8]` `[X5]`
     #[test]
@@ -536,7 +538,7 @@ fn bone_lengths(rig: &Rig) -> Vec<f64> {
 // --- Limits --------------------------------------------------------------------------------------------------------
 
 proptest! {
-    #![proptest_config(config(300, 3))]
+    #![proptest_config(config(1200, 3))]
 
     /// `[V2]`
     #[test]
@@ -572,7 +574,7 @@ proptest! {
 // --- Placement -----------------------------------------------------------------------------------------------------
 
 proptest! {
-    #![proptest_config(config(100, 4))]
+    #![proptest_config(config(400, 4))]
 
     /// Gravity is along the axis of the turn, so nothing in model space depends on it.
     #[test]
@@ -728,7 +730,7 @@ impl Scene {
 }
 
 proptest! {
-    #![proptest_config(config(600, 5))]
+    #![proptest_config(config(2000, 5))]
 
     /// `[V8]` `[B6]` A pose that can be shown is finite, whatever finite numbers went in.
     #[test]
@@ -768,7 +770,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(config(100, 6))]
+    #![proptest_config(config(800, 6))]
 
     /// `[B6]` A host that hands over rotations of any length gets a pose that can be shown.
     #[test]
@@ -782,7 +784,7 @@ proptest! {
             let pose: &mut Vec<JointTransform> = &mut scene.frames[usize::from(frame) % frames].1;
             let joints = pose.len();
             let rotation = &mut pose[usize::from(joint) % joints].rotation;
-            *rotation = *rotation * length;
+            *rotation *= length;
         }
         let mut failure = None;
         scene.run(|index, stage| {
@@ -793,6 +795,34 @@ proptest! {
         });
         prop_assert!(failure.is_none(), "{}", failure.unwrap());
     }
+}
+
+/// The properties above are about something: the scenes have contacts of every kind, joints at their limits, depth.
+#[test]
+fn the_random_scenes_are_not_empty() {
+    let mut runner = TestRunner::new(config(1, 7));
+    let (mut hits, mut limited, mut deep, mut moved) = (0, 0, 0, 0);
+    for _ in 0..100 {
+        let scene = scene().new_tree(&mut runner).unwrap().current();
+        let plan = flounce::plan::Plan::compile(&scene.rig);
+        deep += usize::from(plan.depths.len() > 2);
+        limited += plan
+            .swings
+            .iter()
+            .filter(|swing| swing.limit.is_some())
+            .count();
+        let frames = scene.shown();
+        let results = frames.iter().flat_map(|frame| &frame.swings).flatten();
+        hits += results.filter(|result| result.hits > 0).count();
+        let (first, last) = (&frames[0], &frames[frames.len() - 1]);
+        moved += usize::from(first.turned(last) > 0.1);
+    }
+    let seen = [hits, limited, deep, moved];
+    let least = [200, 100, 20, 50];
+    assert!(
+        seen.iter().zip(least).all(|(&seen, least)| seen >= least),
+        "hits, limits, deep rigs, rigs that moved: {seen:?}, at least {least:?}"
+    );
 }
 
 #[test]

@@ -36,12 +36,17 @@ pub fn joint_of(chain: usize, link: usize) -> usize {
     1 + chain * LINKS + link
 }
 
-/// The rig with `colliders` capsules.
+/// The rig of S with `colliders` capsules.
 pub fn rig(colliders: usize) -> Rig {
+    rig_of(CHAINS, colliders)
+}
+
+/// The rig with the first `chains` chains only: a small actor.
+pub fn rig_of(chains: usize, colliders: usize) -> Rig {
     let rest = JointTransform::rigid(Vec3::Y, Quat::IDENTITY);
     let mut joints = vec![joint("hips", 0, None, rest)];
     let mut swing = Vec::new();
-    for chain in 0..CHAINS {
+    for chain in 0..chains {
         let (x, z) = on_circle(chain, CHAINS);
         let step = Vec3::new(0.01 * x, -0.07, 0.01 * z);
         for link in 0..LINKS {
@@ -83,7 +88,7 @@ fn swing_joint(joint: usize, link: usize, step: Vec3) -> SwingJoint {
         axis: step.normalize(),
         length: step.length(),
     };
-    let z_high = if link % 2 == 0 { 0.0 } else { 25.0 };
+    let z_high = if link.is_multiple_of(2) { 0.0 } else { 25.0 };
     SwingJoint {
         tip: if link + 1 == LINKS {
             tail
