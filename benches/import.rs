@@ -76,7 +76,9 @@ fn with_scene_nodes(file: &Path) -> Vec<u8> {
     json.resize(json.len().next_multiple_of(4), b' ');
     let bin = container.buffers[0].as_deref().expect("a BIN chunk");
     let length = (12 + 8 + json.len() + 8 + bin.len()) as u32;
-    let mut bytes = [b"glTF", &2_u32.to_le_bytes(), &length.to_le_bytes()].concat();
+    let mut bytes = b"glTF".to_vec();
+    bytes.extend(2_u32.to_le_bytes());
+    bytes.extend(length.to_le_bytes());
     for (kind, data) in [(b"JSON", &json[..]), (b"BIN\0", bin)] {
         bytes.extend((data.len() as u32).to_le_bytes());
         bytes.extend(kind);
