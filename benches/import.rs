@@ -3,7 +3,10 @@
 //! Both start from the bytes of the file in memory and end with every key of every animation visited as numbers. The
 //! crate's side is what `gltf::import` does without decoding images, and each channel's iterators to their end.
 
-#![expect(clippy::match_same_arms, reason = "the crate's iterators have a type each")]
+#![expect(
+    clippy::match_same_arms,
+    reason = "the crate's iterators have a type each"
+)]
 
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
@@ -106,7 +109,7 @@ fn read(c: &mut Criterion) {
         group.bench_function("flounce", |b| {
             b.iter(|| flounce_reads(&file, black_box(&bytes)));
         });
-        group.bench_function("gltf", |b| b.iter(|| gltf_reads(black_box(&bytes))););
+        group.bench_function("gltf", |b| b.iter(|| gltf_reads(black_box(&bytes))));
         group.finish();
     }
 }
