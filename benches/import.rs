@@ -3,6 +3,11 @@
 //! Both start from the bytes of the file in memory and end with every key of every animation visited as numbers. The
 //! crate's side is what `gltf::import` does without decoding images, and each channel's iterators to their end.
 
+#![expect(
+    clippy::match_same_arms,
+    reason = "the crate's iterators have a type each"
+)]
+
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
 
@@ -76,7 +81,9 @@ fn with_scene_nodes(file: &Path) -> Vec<u8> {
     json.resize(json.len().next_multiple_of(4), b' ');
     let bin = container.buffers[0].as_deref().expect("a BIN chunk");
     let length = (12 + 8 + json.len() + 8 + bin.len()) as u32;
-    let mut bytes = [b"glTF", &2_u32.to_le_bytes(), &length.to_le_bytes()].concat();
+    let mut bytes = b"glTF".to_vec();
+    bytes.extend(2_u32.to_le_bytes());
+    bytes.extend(length.to_le_bytes());
     for (kind, data) in [(b"JSON", &json[..]), (b"BIN\0", bin)] {
         bytes.extend((data.len() as u32).to_le_bytes());
         bytes.extend(kind);
@@ -100,7 +107,7 @@ fn read(c: &mut Criterion) {
             .into_owned();
         let mut group = c.benchmark_group(name);
         group.bench_function("flounce", |b| {
-            b.iter(|| flounce_reads(&file, black_box(&bytes)))
+            b.iter(|| flounce_reads(&file, black_box(&bytes)));
         });
         group.bench_function("gltf", |b| b.iter(|| gltf_reads(black_box(&bytes))));
         group.finish();

@@ -1,5 +1,7 @@
 //! Reading real files: what they say is what the model holds. The expected numbers were read from the files with Python.
 
+#![cfg(feature = "assets")]
+
 use std::path::{Path, PathBuf};
 
 use bevy_math::{Quat, Vec3};

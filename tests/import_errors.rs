@@ -3,6 +3,7 @@
 //! The corpus in `tests/data` is read file by file; what comes out is compared with `tests/snapshots/import.txt`.
 //! After a deliberate change, `FLOUNCE_RECORD=1 cargo test --test import_errors` writes it anew. With
 //! `FLOUNCE_CORPUS_DIR` set, all files below that folder are read too, without a comparison.
+
 #![cfg(feature = "assets")]
 #![expect(clippy::print_stdout, reason = "a corpus run tells what it read")]
 #![expect(clippy::unwrap_used, reason = "helpers of tests stop where they fail")]

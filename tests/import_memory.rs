@@ -1,4 +1,5 @@
 //! Claim: what a file claims is never allocated before it is checked. *SEC-01*
+
 #![cfg(feature = "assets")]
 #![expect(unsafe_code, reason = "an allocator that counts has to be one")]
 

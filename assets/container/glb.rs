@@ -1,5 +1,7 @@
 //! The binary container: a header and chunks. *glTF 2.0 §4.4*
 
+use std::ops::Range;
+
 use crate::assets::json::{Fault, quote};
 
 /// First bytes of a GLB.
@@ -20,7 +22,18 @@ fn word(bytes: &[u8], at: usize, place: &str) -> Result<u32, Fault> {
 }
 
 /// The JSON chunk without its padding, and the BIN chunk. *glTF 2.0 §4.4*
-pub(super) fn split(bytes: &[u8]) -> Result<(&[u8], Option<&[u8]>), Fault> {
+pub(super) fn split(mut bytes: Vec<u8>) -> Result<(Vec<u8>, Option<Vec<u8>>), Fault> {
+    let (json, bin) = chunks(&bytes)?;
+    let bin = bin.map(|range| bytes[range].to_vec());
+    // The JSON stays in the file's own memory, moved to its front: large files are not copied as a whole.
+    bytes.truncate(json.end);
+    bytes.drain(..json.start);
+    bytes.shrink_to_fit();
+    Ok((bytes, bin))
+}
+
+/// Where the JSON text and the BIN chunk are.
+fn chunks(bytes: &[u8]) -> Result<(Range<usize>, Option<Range<usize>>), Fault> {
     let version = word(bytes, 4, "GLB header, version")?;
     if version != 2 {
         let found = version.to_string();
@@ -42,28 +55,26 @@ pub(super) fn split(bytes: &[u8]) -> Result<(&[u8], Option<&[u8]>), Fault> {
             break;
         }
         let (kind, data) = chunk(bytes, at, index)?;
+        let refuse = |expected| {
+            let found = quote(&String::from_utf8_lossy(kind));
+            Err(Fault::new(
+                format!("GLB chunk {index}, type"),
+                found,
+                expected,
+            ))
+        };
+        let start = at + 8;
+        at = start + data.len();
         match (index, kind) {
-            (0, JSON_CHUNK) => json = Some(data),
-            (0, _) | (_, JSON_CHUNK) => {
-                let place = format!("GLB chunk {index}, type");
-                let found = quote(&String::from_utf8_lossy(kind));
-                return Err(Fault::new(
-                    place,
-                    found,
-                    "JSON in the first chunk and only there",
-                ));
-            }
-            (1, BIN_CHUNK) => bin = Some(data),
-            (_, BIN_CHUNK) => {
-                let place = format!("GLB chunk {index}, type");
-                return Err(Fault::new(place, "BIN", "BIN in the second chunk only"));
-            }
+            (0, JSON_CHUNK) => json = Some(start..start + without_padding(data).len()),
+            (0, _) | (_, JSON_CHUNK) => return refuse("JSON in the first chunk and only there"),
+            (1, BIN_CHUNK) => bin = Some(start..at),
+            (_, BIN_CHUNK) => return refuse("BIN in the second chunk only"),
             _ => {}
         }
-        at += 8 + data.len();
     }
     let json = json.ok_or_else(|| Fault::new("GLB", "no chunks", "a JSON chunk"))?;
-    Ok((without_padding(json), bin))
+    Ok((json, bin))
 }
 
 /// The JSON chunk without the spaces that fill it up; some exporters fill with zeros. *glTF 2.0 §4.4.3.2*
@@ -167,7 +178,7 @@ mod tests {
             ),
             (
                 glb(2, &[(JSON_CHUNK, json), (BIN_CHUNK, &[]), (BIN_CHUNK, &[])]),
-                "GLB chunk 2, type: found BIN",
+                "GLB chunk 2, type: found \"BIN",
             ),
             (b"glTF".to_vec(), "GLB header, version: found the end"),
             (Vec::new(), "file: found no bytes"),

@@ -94,7 +94,7 @@ impl<'a> Document<'a> {
     /// # Errors
     /// [`Error::Gltf`] with a pointer below `place`.
     pub(super) fn typed<T: Deserialize<'a>>(&self, place: &str, text: &'a str) -> Result<T, Error> {
-        json::parse_value(text).map_err(|fault| {
+        json::parse(text).map_err(|fault| {
             let below = if fault.place == "/" { "" } else { &fault.place };
             self.fault(format!("{place}{below}"), fault.found, fault.expected)
         })
