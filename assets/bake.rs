@@ -17,12 +17,15 @@ use super::reduce;
 use super::state_hash::StateHash;
 use crate::clip::{self, Clip};
 use crate::rig::Rig;
+use crate::rotation::{self, Rotation};
 use crate::swing::{ActorProperties, SwingProfile};
 
 pub mod recording;
 
 use recording::Recording;
 
+/// Most rotation keys of all joints and clips in one bake: 1.6 GB of them.
+const MOST_ROTATIONS: f64 = 1e8;
 /// Numbers of a rotation key.
 const ROTATION_WIDTH: usize = 4;
 
@@ -125,8 +128,9 @@ impl BakeReport {
 /// The clips that `options` asks for; a clip of rest for a model that has none.
 ///
 /// # Errors
-/// [`Error::Request`] for a name that no clip has, naming those that come near.
+/// [`Error::Request`] for a name that no clip has, naming those that come near, and for options out of range.
 pub fn select_clips(model: &Model, options: &BakeOptions) -> Result<Vec<Arc<Clip>>, Error> {
+    check(options)?;
     if model.clips.is_empty() {
         if let Some(name) = options.clips.first() {
             return Err(Error::Request(format!(
@@ -185,8 +189,11 @@ fn no_such_clip(model: &Model, name: &str) -> Error {
 
 /// Frames that baking `clips` takes if no loop needs a second pass: for progress.
 pub fn count_frames(clips: &[Arc<Clip>], options: &BakeOptions) -> u64 {
-    let frames = |clip: &Arc<Clip>| (f64::from(clip.duration) * options.rate_hz).ceil() as u64 + 1;
-    clips.iter().map(frames).sum()
+    let keys = |clip: &Arc<Clip>| f64::from(clip.duration) * options.rate_hz;
+    let frames = clips
+        .iter()
+        .map(|clip| keys(clip).min(recording::MOST_KEYS).ceil() as u64 + 1);
+    frames.fold(0, u64::saturating_add)
 }
 
 /// Simulates `clips` on `rig` (the model's, with swing joints) and patches them into the model's file. Writes nothing:
@@ -206,6 +213,7 @@ pub fn bake(
     progress: &(dyn Fn(u64) + Sync),
 ) -> Result<(Patched, BakeReport), Error> {
     check(options)?;
+    check_size(rig, clips, options)?;
     let recorded: Result<Vec<(Recording, f64)>, Error> = clips
         .par_iter()
         .map(|clip| {
@@ -220,7 +228,7 @@ pub fn bake(
         .all(|(recording, _)| recording.rotations.is_empty())
     {
         return Err(Error::Request(
-            "no joint swings: every swing joint of the rig is passive or inactive; `flounce check` says why".to_owned(),
+            "no joint swings: the rig has no swing joints, or all are passive or inactive; `flounce check` lists them".to_owned(),
         ));
     }
     let mut report = BakeReport {
@@ -245,7 +253,27 @@ pub fn bake(
     Ok((patch(container, &baked, options, out)?, report))
 }
 
-fn check(options: &BakeOptions) -> Result<(), Error> {
+/// Refuses what would not fit into memory: keys of all joints of all clips together.
+fn check_size(rig: &Rig, clips: &[Arc<Clip>], options: &BakeOptions) -> Result<(), Error> {
+    let keys: f64 = clips
+        .iter()
+        .map(|clip| f64::from(clip.duration) * options.rate_hz)
+        .sum();
+    let rotations = keys * rig.swing.len() as f64;
+    if rotations > MOST_ROTATIONS {
+        return Err(Error::Request(format!(
+            "{} swing joints over {keys:.0} frames are {rotations:.0} keys; expected at most {MOST_ROTATIONS}: lower --rate or bake fewer clips",
+            rig.swing.len()
+        )));
+    }
+    Ok(())
+}
+
+/// Refuses options out of range.
+///
+/// # Errors
+/// [`Error::Request`] naming the option, what it is and what it may be.
+pub fn check(options: &BakeOptions) -> Result<(), Error> {
     let refuse = |what: &str, found: f64, expected: &str| {
         Err(Error::Request(format!(
             "{what} is {found}; expected {expected}"
@@ -294,6 +322,10 @@ fn bake_clip(rig: &Rig, clip: &Clip, recording: Recording, tolerance_deg: f32) -
     let times = recording.times;
     let tracks = recording.rotations.into_iter().zip(recording.joints);
     let tracks = tracks.map(|(mut rotations, joint)| {
+        for rotation in &mut rotations {
+            // Rest and animated rotations keep the bits of their file, which may be off by a thousandth.
+            *rotation = rotation::unit_or_identity(Rotation::splat(*rotation)).lane(0);
+        }
         clip::align_hemispheres(&mut rotations, 1, 0);
         // A track with keys of its own needs times of its own: few dropped keys would make the file larger.
         let keys = (tolerance_deg > 0.0)

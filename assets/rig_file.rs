@@ -162,16 +162,25 @@ impl RigFile {
     pub fn apply(&self, rig: &mut Rig) -> Result<Applied, Error> {
         let resolution = self.resolve(rig);
         resolution.faults.into_result(&self.file, &self.text)?;
+        let before = rig.clone();
         rig.metres_per_unit = self.rules.metres_per_unit;
         rig.root_correction = resolution.root_correction;
         rig.swing = resolution.swing;
         rig.colliders = resolution.colliders;
         let mut warnings = resolution.warnings;
-        let found = check::inspect(rig, &check::Use::default());
-        let found = found
-            .iter()
-            .filter(|finding| finding.severity != check::Severity::Note);
-        warnings.extend(found.map(ToString::to_string));
+        let mut faults = Vec::new();
+        for finding in check::inspect(rig, &check::Use::default()) {
+            match finding.severity {
+                check::Severity::Fault => faults.push(finding.to_string()),
+                check::Severity::Warning => warnings.push(finding.to_string()),
+                check::Severity::Note => {}
+            }
+        }
+        if !faults.is_empty() {
+            *rig = before;
+            let file = self.file.clone();
+            return Err(Error::Faults { file, faults });
+        }
         Ok(Applied {
             chains: resolution.chains,
             warnings,

@@ -8,6 +8,8 @@ use bevy_ecs::entity::Entity;
 use bevy_math::Vec3;
 
 use super::Error;
+use super::bake::recording::uncapped;
+use super::check::{self, Severity, Use};
 use super::container::Container;
 use super::import::{self, Model};
 use super::rig_file;
@@ -16,7 +18,7 @@ use super::state_hash::{self, StateHash};
 use crate::clip::{Clip, ClipPlayer, Repeat};
 use crate::rig::Rig;
 use crate::substep::ActorClock;
-use crate::swing::SwingReadout;
+use crate::swing::{ActorProperties, SwingReadout};
 use crate::systems::plugin::Headless;
 
 mod expectations;
@@ -105,6 +107,7 @@ pub fn stage(scene: &Scene) -> Result<Stage, Error> {
     let mut host = Headless::new();
     let rig_entity = host.spawn_rig(&rig);
     let (mut actors, mut faults) = (Vec::new(), Vec::new());
+    inspect(scene, &model, &rig, &mut faults, &mut warnings);
     for actor in scene.actors() {
         match clip_of(&model, &actor) {
             Ok(clip) => actors.push(spawn(&mut host, rig_entity, scene, &actor, clip)),
@@ -124,6 +127,38 @@ pub fn stage(scene: &Scene) -> Result<Stage, Error> {
         inputs,
         warnings,
     })
+}
+
+/// What the properties and the profile of the scene make of the rig: a fault that only they cause refuses it. `[S7]`
+fn inspect(
+    scene: &Scene,
+    model: &Model,
+    rig: &Rig,
+    faults: &mut Vec<String>,
+    warnings: &mut Vec<String>,
+) {
+    let mut seen: Vec<ActorProperties> = Vec::new();
+    for actor in scene.actors() {
+        if seen.contains(&actor.properties) {
+            continue;
+        }
+        seen.push(actor.properties);
+        let how = Use {
+            clips: &model.clips,
+            properties: actor.properties,
+            profile: scene.profile(),
+        };
+        for finding in check::inspect(rig, &how) {
+            let line = format!("actors[{}]: {finding}", actor.group);
+            match finding.severity {
+                Severity::Fault => faults.push(line),
+                Severity::Warning if !warnings.contains(&finding.to_string()) => {
+                    warnings.push(line);
+                }
+                Severity::Warning | Severity::Note => {}
+            }
+        }
+    }
 }
 
 fn hashed(file: &Path) -> Result<(PathBuf, StateHash), Error> {
@@ -159,7 +194,9 @@ fn spawn(
     actor: &SceneActor,
     clip: Option<Arc<Clip>>,
 ) -> Entity {
-    let parts = (actor.properties, scene.profile(), SwingReadout::default());
+    // A scene's frames drop no time, as those of a bake.
+    let profile = uncapped(&scene.profile(), scene.rules().rate_hz);
+    let parts = (actor.properties, profile, SwingReadout::default());
     let entity = host.spawn_actor(rig, parts);
     if let Some(clip) = clip {
         let repeat = if actor.repeats {

@@ -14,17 +14,20 @@ use std::path::{Path, PathBuf};
 use criterion::{Criterion, criterion_group, criterion_main};
 use flounce::assets::{container, import};
 
+/// The models of the repository; with `FLOUNCE_CORPUS_DIR` one more with many meshes.
 fn files() -> Vec<PathBuf> {
-    let root = std::env::var_os("FLOUNCE_CORPUS_DIR").map(PathBuf::from);
+    let own = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut files = vec![
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/khronos/InterpolationTest.glb"),
+        own.join("scenes/models/SpringTestRig_2025.glb"),
+        own.join("scenes/models/Fox.glb"),
+        own.join("tests/data/khronos/InterpolationTest.glb"),
     ];
-    if let Some(root) = root {
-        for name in ["SpringTestRig_2025", "RobotExpressive", "Fox"] {
-            files.push(root.join(format!("characters/{name}.glb")));
-        }
+    if let Some(root) = std::env::var_os("FLOUNCE_CORPUS_DIR") {
+        files.push(Path::new(&root).join("characters/RobotExpressive.glb"));
     }
-    files.retain(|file| file.exists());
+    for file in &files {
+        assert!(file.exists(), "{} is missing", file.display());
+    }
     files
 }
 

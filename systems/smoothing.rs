@@ -8,7 +8,7 @@
 
 use crate::chain::LayerPlan;
 use crate::crowd::{Group, particle};
-use crate::lane::{Lane, LaneMask, Vec3x};
+use crate::lane::{Lane, Vec3x};
 
 /// Smooths the ring of `layer`, if it is one that is smoothed.
 #[inline(always)]
@@ -33,7 +33,7 @@ pub fn smooth_ring<L: Lane>(layer: &LayerPlan, group: &mut Group) {
     let (centre, widening) = widening(layer, &smoothed);
     for k in 0..count {
         let position = centre + (smoothed(k) - centre) * widening;
-        let position = Vec3x::select(touches(layer, group, k), at(k), position);
+        let position = Vec3x::select(touches::<L>(layer, group, k), at(k), position);
         let own = &mut group.particles[layer.members[k] * particle::COMPONENTS * L::LANES..];
         position.store(&mut own[particle::POSITION * L::LANES..]);
     }

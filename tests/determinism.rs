@@ -741,7 +741,6 @@ fn r1_every_lane_has_the_bits_of_the_actor_alone() {
             let what = format!("{name}, {:?} of {seconds} s", profile.substeps);
             assert_lanes::<Wide<4>>(&rig, &profile, seconds, &what);
             assert_lanes::<Wide<8>>(&rig, &profile, seconds, &what);
-            assert_lanes::<Wide<32>>(&rig, &profile, seconds, &what);
         }
     }
 }

@@ -71,11 +71,8 @@ fn an_edit_that_points_nowhere_keeps_the_last_plan() {
                 .reference_limit = Some(reference);
         },
         |s| {
-            s.host
-                .world
-                .get_mut::<RigParts>(s.rig)
-                .unwrap()
-                .root_correction = Some(77)
+            let mut parts = s.host.world.get_mut::<RigParts>(s.rig).unwrap();
+            parts.root_correction = Some(77);
         },
         |s| {
             let entity = s.parts().joints[1];

@@ -11,7 +11,7 @@ use crate::clip::{Clip, ClipPlayer, Repeat};
 use crate::pose::PoseHealth;
 use crate::rig::Rig;
 use crate::substep::ActorClock;
-use crate::swing::{SubstepPolicy, SwingProfile, SwingReadout};
+use crate::swing::{SwingProfile, SwingReadout};
 use crate::systems::plugin::Headless;
 use crate::systems::substeps::Workers;
 
@@ -51,7 +51,7 @@ pub struct Recording {
 /// [`Error::Request`] when there would be more than [`MOST_KEYS`].
 pub fn frame_times(duration: f32, rate_hz: f64) -> Result<Vec<f64>, Error> {
     let end = f64::from(duration);
-    if end * rate_hz > MOST_KEYS {
+    if end * rate_hz > MOST_KEYS || !rate_hz.is_finite() {
         return Err(Error::Request(format!(
             "a clip of {end} s at {rate_hz} Hz has {:.0} keys; expected at most {MOST_KEYS}: lower --rate",
             end * rate_hz
@@ -59,7 +59,9 @@ pub fn frame_times(duration: f32, rate_hz: f64) -> Result<Vec<f64>, Error> {
     }
     // Each time is computed from its index: a running sum drifts by seconds an hour.
     let grid = (0..).map(|frame| f64::from(frame) / rate_hz);
-    let mut times: Vec<f64> = grid.take_while(|&time| time < end - SAME_TIME).collect();
+    // The end is an f32: a key of the grid that is stored as the same f32 is the end's.
+    let before_end = |&time: &f64| time < end - SAME_TIME && (time as f32) < duration;
+    let mut times: Vec<f64> = grid.take_while(before_end).collect();
     times.push(end);
     Ok(times)
 }
@@ -93,7 +95,7 @@ pub fn record(
                 seam: Some(seam),
                 ..next
             };
-            if seam.position <= CLOSED_POSITION && seam.velocity <= CLOSED_VELOCITY {
+            if seam.is_closed() {
                 break;
             }
         }
@@ -197,11 +199,9 @@ impl Stage {
     }
 }
 
-/// A bake drops no time: as many substeps as a frame of its rate can need.
-fn uncapped(profile: &SwingProfile, rate_hz: f64) -> SwingProfile {
-    let most = match profile.substeps {
-        SubstepPolicy::Fixed | SubstepPolicy::Frame => (60.0 / rate_hz).ceil() as u32 + 2,
-    };
+/// Profile whose cap drops no time: as many substeps as a frame of this rate can need.
+pub fn uncapped(profile: &SwingProfile, rate_hz: f64) -> SwingProfile {
+    let most = (60.0 / rate_hz).ceil() as u32 + 2;
     SwingProfile {
         max_substeps: profile.max_substeps.max(most),
         ..*profile
@@ -209,6 +209,11 @@ fn uncapped(profile: &SwingProfile, rate_hz: f64) -> SwingProfile {
 }
 
 impl Seam {
+    /// Whether the loop closed: within 0.1 mm and 5 mm/s.
+    pub fn is_closed(&self) -> bool {
+        self.position <= CLOSED_POSITION && self.velocity <= CLOSED_VELOCITY
+    }
+
     /// The largest difference between two states, reached after `passes`.
     fn between(begin: &SwingReadout, end: &SwingReadout, passes: u32) -> Self {
         let pairs = begin.0.iter().flatten().zip(end.0.iter().flatten());
@@ -238,6 +243,17 @@ mod tests {
         assert_eq!(hour.len(), 216_001);
         let stored: Vec<f32> = hour.iter().map(|&time| time as f32).collect();
         assert!(stored.windows(2).all(|pair| pair[0] < pair[1]));
+    }
+
+    #[test]
+    fn exp_02_a_clip_that_ends_on_the_grid_has_no_key_twice() {
+        for rate in [24.0, 30.0, 60.0, 144.0] {
+            for frames in (1..(600.0 * rate) as u32).step_by(7) {
+                let times = frame_times((f64::from(frames) / rate) as f32, rate).unwrap();
+                let last = [times[times.len() - 2], times[times.len() - 1]].map(|t| t as f32);
+                assert!(last[0] < last[1], "{frames} frames at {rate} Hz: {last:?}");
+            }
+        }
     }
 
     #[test]

@@ -138,18 +138,23 @@ pub fn patch(
     output::assemble(document, container, home, keys.bytes, copies, warnings)
 }
 
-/// Refuses a name that says the other container.
-fn check_extension(form: Form, out: &Path) -> Result<(), Error> {
+/// Refuses an output whose extension says another container than the model's: `.glb` or `.vrm` for a binary glTF, `.gltf`
+/// for a text one.
+///
+/// # Errors
+/// [`Error::Request`] with what was found and what fits.
+pub fn check_extension(form: Form, out: &Path) -> Result<(), Error> {
     let extension = out.extension().unwrap_or_default().to_ascii_lowercase();
-    let (wrong, is, expected) = match form {
-        Form::Glb => ("gltf", "a binary glTF", ".glb"),
-        Form::Gltf => ("glb", "a text glTF", ".gltf"),
+    let (is, expected): (_, &[&str]) = match form {
+        Form::Glb => ("a binary glTF", &["glb", "vrm"]),
+        Form::Gltf => ("a text glTF", &["gltf"]),
     };
-    if extension == wrong {
-        return Err(Error::Request(format!(
-            "{}: the model is {is} and stays one; the output should end in {expected}",
-            out.display()
-        )));
+    if expected.iter().any(|&fits| extension == fits) {
+        return Ok(());
     }
-    Ok(())
+    Err(Error::Request(format!(
+        "{}: the model is {is} and stays one; the output should end in .{}",
+        out.display(),
+        expected.join(" or .")
+    )))
 }

@@ -88,6 +88,17 @@ impl<'s> Judge<'s> {
 }
 
 impl Watched<'_> {
+    /// What the scene calls it.
+    fn name(&self) -> &'static str {
+        match self.expectation {
+            Expectation::TipAt { .. } => "tip_at",
+            Expectation::LengthsKept { .. } => "lengths_kept",
+            Expectation::NoPenetration { .. } => "no_penetration",
+            Expectation::LargestDeflection { .. } => "largest_deflection",
+            Expectation::StateHash { .. } => "state_hash",
+        }
+    }
+
     /// The frame in the expectation's own measure.
     fn see(&self, stage: &Stage, actor: usize) -> Seen {
         match self.expectation {
@@ -108,8 +119,15 @@ impl Watched<'_> {
     }
 
     fn verdict(&self, state: StateHash) -> Verdict {
-        let nothing = (f32::NAN, "nothing was seen: no such joint moves".to_owned());
-        let (value, place) = self.worst.clone().unwrap_or(nothing);
+        let looks = !matches!(self.expectation, Expectation::StateHash { .. });
+        if looks && self.worst.is_none() {
+            // What nobody saw does not hold.
+            return Verdict {
+                holds: false,
+                message: format!("{}: nothing swings that it is about", self.name()),
+            };
+        }
+        let (value, place) = self.worst.clone().unwrap_or_default();
         match self.expectation {
             Expectation::StateHash { hash } => Verdict {
                 holds: state.to_hex().starts_with(hash.as_str()),
@@ -129,12 +147,11 @@ impl Watched<'_> {
                 ),
             },
             Expectation::LengthsKept { within, .. } => Verdict {
-                // A rig in which nothing swings has no length to lose.
-                holds: self.worst.is_none() || value <= *within,
+                holds: value <= *within,
                 message: format!("lengths kept within {within:e}: off by {value:.1e} ({place})"),
             },
             Expectation::NoPenetration { deeper_than, .. } => Verdict {
-                holds: self.worst.is_none() || value <= *deeper_than,
+                holds: value <= *deeper_than,
                 message: format!("nothing deeper than {deeper_than} m: {value:.6} m ({place})"),
             },
             Expectation::LargestDeflection {

@@ -30,6 +30,8 @@ struct Baked {
     file: PathBuf,
     actor: usize,
     name: String,
+    /// Whether the actor's clip has tracks of scale or morph weights, which are not recorded.
+    loses: bool,
     times: Vec<f32>,
     rotations: Vec<(usize, Vec<[f32; 4]>)>,
     translations: Vec<(usize, Vec<[f32; 3]>)>,
@@ -105,6 +107,13 @@ impl Recorder {
                 Recording::Baked(baked) => {
                     let file = baked.file.clone();
                     make_folder(&file)?;
+                    if baked.loses {
+                        warnings.push(format!(
+                            "{}: the tracks of scale and morph weights of \"{}\" are left out",
+                            file.display(),
+                            baked.name
+                        ));
+                    }
                     let patch_options = PatchOptions::default();
                     let patched = patch(
                         &stage.container,
@@ -113,7 +122,9 @@ impl Recorder {
                         &file,
                     )?;
                     warnings.extend_from_slice(&patched.warnings);
-                    files.extend(patch::write(&patched, &file, options.overwrite)?.files);
+                    let written = patch::write(&patched, &file, options.overwrite)?;
+                    warnings.extend(written.warnings);
+                    files.extend(written.files);
                 }
                 Recording::Trace(trace) => {
                     make_folder(&trace.file)?;
@@ -161,11 +172,16 @@ impl Baked {
         turned.sort_unstable();
         turned.dedup();
         let moved = of_kind(|v| matches!(v, TrackValues::Translation(_)));
+        let left_out = |values: &TrackValues| {
+            matches!(values, TrackValues::Scale(_) | TrackValues::Weights { .. })
+        };
+        let loses = tracks.iter().any(|track| left_out(&track.values));
         let clip_name = player.map_or("swing", |player| &player.clip.name);
         Self {
             file,
             actor,
             name: name.unwrap_or(clip_name).to_owned(),
+            loses,
             times: Vec::new(),
             rotations: turned
                 .into_iter()

@@ -1,6 +1,6 @@
 //! `flounce bake`: swing motion into a model's clips.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -63,16 +63,15 @@ pub fn run(arguments: &BakeArguments) -> Result<ExitCode, Error> {
     let begin = Instant::now();
     let out = arguments.output.clone();
     let out = out.unwrap_or_else(|| super::default_output(&arguments.model));
-    if out.exists() && !arguments.force {
-        // Said before the work is done, not after.
-        return Err(Error::Exists(out));
-    }
+    refuse_output(&out, arguments)?;
+    let before = file_size(&arguments.model);
     let Rigged {
         model,
         container,
         rig,
         ..
     } = read_rigged(&arguments.model, &arguments.rig)?;
+    patch::check_extension(container.form, &out)?;
     let options = BakeOptions {
         clips: arguments.clip.clone(),
         rate_hz: arguments.rate,
@@ -95,14 +94,59 @@ pub fn run(arguments: &BakeArguments) -> Result<ExitCode, Error> {
     bar.finish_and_clear();
     show_warnings(&patched.warnings);
     let written = patch::write(&patched, &out, arguments.force)?;
+    show_warnings(&written.warnings);
     print_hashes(&report);
     if !arguments.quiet {
         print_clips(&report, options.looped);
-        let before = file_size(&arguments.model);
         print_summary(&report, &written, before, begin.elapsed().as_secs_f64());
     }
     warn_invalid(&report);
+    warn_open_loops(&report);
     Ok(ExitCode::SUCCESS)
+}
+
+/// What can be said of the output before any work is done.
+fn refuse_output(out: &Path, arguments: &BakeArguments) -> Result<(), Error> {
+    let folder = match out.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    if !folder.is_dir() {
+        let folder = folder.display();
+        return Err(Error::Request(format!(
+            "{}: the folder {folder} does not exist",
+            out.display()
+        )));
+    }
+    let same = |input: &Path| {
+        let found = (out.canonicalize(), input.canonicalize());
+        matches!(found, (Ok(a), Ok(b)) if a == b)
+    };
+    if same(&arguments.rig) {
+        let out = out.display();
+        return Err(Error::Request(format!(
+            "{out} is the rig file; the output needs another name"
+        )));
+    }
+    if out.exists() && !arguments.force {
+        return Err(Error::Exists(out.to_path_buf()));
+    }
+    Ok(())
+}
+
+/// Names the loops whose end does not meet their start.
+fn warn_open_loops(report: &BakeReport) {
+    for clip in &report.clips {
+        if let Some(seam) = clip.seam.filter(|seam| !seam.is_closed()) {
+            eprintln!(
+                "warning: clip \"{}\" does not close after {} passes: {:.2} mm and {:.0} mm/s apart; the clip's own end may not meet its start, or its length is no multiple of 1/60 s",
+                clip.name,
+                seam.passes,
+                seam.position * 1e3,
+                seam.velocity * 1e3
+            );
+        }
+    }
 }
 
 fn print_hashes(report: &BakeReport) {

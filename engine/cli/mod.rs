@@ -41,13 +41,27 @@ fn report(error: Error) -> Report {
     else {
         return Report::new(MietteDiagnostic::new(error.to_string()));
     };
-    let mut diagnostic = MietteDiagnostic::new(format!("{}:{line}:{column}", file.display()));
-    diagnostic.help = help;
+    let headline = format!("{}:{line}:{column}: {message}", file.display());
+    let mut diagnostic = MietteDiagnostic::new(headline);
+    diagnostic.help = help.or_else(|| looks_binary(&text).then(|| NOT_RON.to_owned()));
     let at = offset(&text, line, column);
+    let here = text.lines().nth(line.saturating_sub(1)).unwrap_or("");
+    if text.trim().is_empty() || looks_binary(&text) || here.len() > LONGEST_LINE {
+        return Report::new(diagnostic);
+    }
     let length = text[at..].chars().next().map_or(0, char::len_utf8);
-    let label = LabeledSpan::new(Some(message), at, length);
+    let label = LabeledSpan::new(Some("here".to_owned()), at, length);
     let source = NamedSource::new(file.display().to_string(), text);
     Report::new(diagnostic.with_label(label)).with_source_code(source)
+}
+
+/// A line of more bytes is not shown: it would flood the terminal.
+const LONGEST_LINE: usize = 500;
+const NOT_RON: &str = "this looks like a model; a RON text file is expected here";
+
+/// Whether a text is none, such as a model that was named in place of a rig file.
+fn looks_binary(text: &str) -> bool {
+    text.starts_with("glTF") || text.contains('\0')
 }
 
 /// Byte offset of a 1-based line and column, inside the text whatever they say.
@@ -59,7 +73,14 @@ fn offset(text: &str, line: usize, column: usize) -> usize {
         .sum();
     let rest = text.get(start..).unwrap_or("");
     let within = rest.char_indices().nth(column.saturating_sub(1));
-    start + within.map_or(rest.len(), |(at, _)| at)
+    let at = start + within.map_or(rest.len(), |(at, _)| at);
+    // The end of the file has nothing to point at; its last character has.
+    let last = text
+        .trim_end()
+        .char_indices()
+        .next_back()
+        .map_or(0, |(at, _)| at);
+    at.min(last)
 }
 
 /// Shows warnings on stderr, each once, not more than a screenful.
