@@ -181,7 +181,10 @@ fn child_speed<L: Lane>(swing: &SwingPlan, group: &Group, prewarm: bool) -> Vec3
     let child = &group.particles[child * particle::COMPONENTS * L::LANES..];
     let position = Vec3x::load(&child[particle::POSITION * L::LANES..]);
     let previous = Vec3x::load(&child[particle::PREVIOUS * L::LANES..]);
-    (position - previous) * L::splat(swing.spring)
+    let speed = position - previous;
+    // A particle that overflowed has no speed: its parent must not notice. `[V8]`
+    let speed = Vec3x::select(speed.finite(), speed, Vec3x::splat([0.0; 3]));
+    speed * L::splat(swing.spring)
 }
 
 /// Puts `particle` back at bone length from `anchor`. `[S8]`

@@ -1609,3 +1609,30 @@ fn det_01_a_joint_is_named_once() {
         );
     }
 }
+
+/// `[V8]` A joint far outside of what f32 can compose has no particle for a while; its parent, which feels the speed of
+/// its child, does not notice.
+#[test]
+fn det_01_a_particle_that_overflows_does_not_reach_its_parent() {
+    let mut rig = rod3();
+    for swing in &mut rig.swing {
+        swing.spring = 0.5;
+    }
+    let mut stage = Stage::new(&rig);
+    for frame in 0..60 {
+        let far = if frame == 20 {
+            Vec3::MAX
+        } else {
+            Vec3::X * BONE
+        };
+        stage.pose().0[2].translation = far;
+        stage.pose().0[1].rotation = turn(Vec3::Z, 30.0) * turn(Vec3::Y, 40.0);
+        assert!(stage.substep().local.iter().all(|joint| joint.is_finite()));
+        let health = stage.host.world.get::<PoseHealth>(stage.actor).unwrap();
+        assert!(
+            !health.invalid.contains(&1),
+            "frame {frame}: the parent was put at rest"
+        );
+        assert!(frame != 20 || health.invalid.contains(&2), "it overflows");
+    }
+}
