@@ -15,7 +15,9 @@ use super::import::Model;
 use super::patch::{BakedClip, BakedTarget, BakedTrack, BakedValues, PatchOptions, Patched, patch};
 use super::reduce;
 use super::state_hash::StateHash;
+use crate::bone::SwingTree;
 use crate::clip::{self, Clip};
+use crate::pose::JointTransform;
 use crate::rig::Rig;
 use crate::rotation::{self, Rotation};
 use crate::swing::{ActorProperties, SwingProfile};
@@ -24,10 +26,14 @@ pub mod recording;
 
 use recording::Recording;
 
-/// Most rotation keys of all joints and clips in one bake: 1.6 GB of them.
-const MOST_ROTATIONS: f64 = 1e8;
 /// Numbers of a rotation key.
 const ROTATION_WIDTH: usize = 4;
+/// Most numbers that a bake or a scene records: 800 MB.
+pub const MOST_NUMBERS: u64 = 200_000_000;
+/// A clip whose length is this near to a multiple of 1/60 s, in sixtieths, is one.
+const WHOLE_SIXTIETHS: f64 = 1e-3;
+/// A clip whose joints end this near to where they start, radians and share of a length, closes by itself.
+const CLIP_CLOSES: f32 = 1e-3;
 
 /// How to bake.
 #[derive(Clone, Debug)]
@@ -89,6 +95,8 @@ pub struct Seam {
 pub struct ClipReport {
     /// Name of the clip.
     pub name: String,
+    /// Index of its animation in the output: names may be doubled.
+    pub index: usize,
     /// Length, seconds.
     pub seconds: f32,
     /// Keys before reduction, per joint.
@@ -116,6 +124,8 @@ pub struct BakeReport {
     pub joints: usize,
     /// Time spent simulating, all threads together, seconds.
     pub busy_seconds: f64,
+    /// What deserves a look, one sentence each.
+    pub warnings: Vec<String>,
 }
 
 impl BakeReport {
@@ -128,7 +138,8 @@ impl BakeReport {
 /// The clips that `options` asks for; a clip of rest for a model that has none.
 ///
 /// # Errors
-/// [`Error::Request`] for a name that no clip has, naming those that come near, and for options out of range.
+/// [`Error::Request`] for options out of range, see [`check`], and for a name that no clip has, naming those that come
+/// near.
 pub fn select_clips(model: &Model, options: &BakeOptions) -> Result<Vec<Arc<Clip>>, Error> {
     check(options)?;
     if model.clips.is_empty() {
@@ -187,13 +198,39 @@ fn no_such_clip(model: &Model, name: &str) -> Error {
     ))
 }
 
-/// Frames that baking `clips` takes if no loop needs a second pass: for progress.
+/// Frames that baking `clips` takes if no loop needs a second pass, at least: for progress, and for bounds.
 pub fn count_frames(clips: &[Arc<Clip>], options: &BakeOptions) -> u64 {
-    let keys = |clip: &Arc<Clip>| f64::from(clip.duration) * options.rate_hz;
-    let frames = clips
-        .iter()
-        .map(|clip| keys(clip).min(recording::MOST_KEYS).ceil() as u64 + 1);
-    frames.fold(0, u64::saturating_add)
+    let frames = |clip: &Arc<Clip>| {
+        let frames = f64::from(clip.duration) * options.rate_hz;
+        // Longer ones are refused.
+        frames.ceil().min(recording::MOST_KEYS) as u64 + 1
+    };
+    clips.iter().map(frames).fold(0, u64::saturating_add)
+}
+
+/// Refuses to record more than [`MOST_NUMBERS`], before anything is simulated.
+///
+/// # Errors
+/// [`Error::Request`] that says what to change.
+pub fn check_size(frames: u64, numbers_per_frame: usize) -> Result<(), Error> {
+    let numbers = frames.saturating_mul(numbers_per_frame as u64);
+    if numbers > MOST_NUMBERS {
+        return Err(Error::Request(format!(
+            "{frames} frames of {numbers_per_frame} numbers each would be recorded, {numbers} in all; expected at most \
+             {MOST_NUMBERS}: take a lower rate or fewer clips at a time"
+        )));
+    }
+    Ok(())
+}
+
+/// Number of swing joints of `rig` that move.
+pub fn moving_joints(rig: &Rig) -> usize {
+    let tree = SwingTree::new(rig);
+    let moving = rig.swing.iter().enumerate();
+    moving
+        .filter(|(index, swing)| tree.swing_of_joint[swing.joint] == Some(*index))
+        .filter(|(_, swing)| swing.active && tree.bone(swing).is_ok())
+        .count()
 }
 
 /// Simulates `clips` on `rig` (the model's, with swing joints) and patches them into the model's file. Writes nothing:
@@ -202,8 +239,8 @@ pub fn count_frames(clips: &[Arc<Clip>], options: &BakeOptions) -> u64 {
 /// `progress` is called from several threads with the number of frames done since its last call.
 ///
 /// # Errors
-/// [`Error::Request`] when the options are out of range, no joint moves or a clip is too long; and those of
-/// [`patch()`].
+/// [`Error::Request`] when the options are out of range, no joint moves, a clip is too long or all of them are too much
+/// together; and those of [`patch()`].
 pub fn bake(
     container: &Container,
     rig: &Rig,
@@ -213,7 +250,11 @@ pub fn bake(
     progress: &(dyn Fn(u64) + Sync),
 ) -> Result<(Patched, BakeReport), Error> {
     check(options)?;
-    check_size(rig, clips, options)?;
+    let moving = moving_joints(rig);
+    if moving == 0 {
+        return Err(nothing_moves(rig));
+    }
+    check_size(count_frames(clips, options), moving * ROTATION_WIDTH)?;
     let recorded: Result<Vec<(Recording, f64)>, Error> = clips
         .par_iter()
         .map(|clip| {
@@ -223,23 +264,19 @@ pub fn bake(
         })
         .collect();
     let recorded = recorded?;
-    if recorded
-        .iter()
-        .all(|(recording, _)| recording.rotations.is_empty())
-    {
-        return Err(Error::Request(
-            "no joint swings: the rig has no swing joints, or all are passive or inactive; `flounce check` lists them".to_owned(),
-        ));
-    }
     let mut report = BakeReport {
         clips: Vec::with_capacity(clips.len()),
         joints: recorded
             .first()
             .map_or(0, |(recording, _)| recording.joints.len()),
         busy_seconds: recorded.iter().map(|(_, seconds)| seconds).sum(),
+        warnings: recording::uneven_frames(&options.profile, options.rate_hz)
+            .into_iter()
+            .collect(),
     };
     let mut baked = Vec::with_capacity(clips.len());
     for (clip, (recording, _)) in clips.iter().zip(recorded) {
+        report.warnings.extend(open_loop(clip, &recording));
         report.clips.push(describe(rig, clip, &recording));
         baked.push(bake_clip(rig, clip, recording, options.tolerance_deg));
     }
@@ -253,30 +290,60 @@ pub fn bake(
     Ok((patch(container, &baked, options, out)?, report))
 }
 
-/// Refuses what would not fit into memory: keys of all joints of all clips together.
-fn check_size(rig: &Rig, clips: &[Arc<Clip>], options: &BakeOptions) -> Result<(), Error> {
-    let keys: f64 = clips
-        .iter()
-        .map(|clip| f64::from(clip.duration) * options.rate_hz)
-        .sum();
-    let rotations = keys * rig.swing.len() as f64;
-    if rotations > MOST_ROTATIONS {
-        return Err(Error::Request(format!(
-            "{} swing joints over {keys:.0} frames are {rotations:.0} keys; expected at most {MOST_ROTATIONS}: lower --rate or bake fewer clips",
-            rig.swing.len()
-        )));
-    }
-    Ok(())
+fn nothing_moves(rig: &Rig) -> Error {
+    Error::Request(if rig.swing.is_empty() {
+        "no joint swings: the rig has no swing joints; add a chain to the rig file".to_owned()
+    } else {
+        "no joint swings: every swing joint of the rig is passive or inactive; `flounce check` says why".to_owned()
+    })
 }
 
-/// Refuses options out of range.
+/// A warning for a loop whose end did not come to its start, with the likely reason.
+fn open_loop(clip: &Clip, recording: &Recording) -> Option<String> {
+    let seam = recording.seam.filter(|seam| !seam.is_closed())?;
+    let sixtieths = f64::from(clip.duration) * 60.0;
+    let reason = if !closes(clip) {
+        "the clip itself ends in another pose than it starts with".to_owned()
+    } else if (sixtieths - sixtieths.round()).abs() > WHOLE_SIXTIETHS {
+        format!(
+            "its length, {} s, is no multiple of the substep of 1/60 s, so that each pass differs a little",
+            clip.duration
+        )
+    } else {
+        "the joints keep swinging, for example for want of damping".to_owned()
+    };
+    Some(format!(
+        "clip \"{}\": the loop did not close in {} passes: its end is {:.2} mm and {:.1} mm/s from its start, expected \
+         at most {:.1} mm and {:.0} mm/s; likely because {reason}",
+        clip.name,
+        seam.passes,
+        seam.position * 1e3,
+        seam.velocity * 1e3,
+        recording::CLOSED_POSITION * 1e3,
+        recording::CLOSED_VELOCITY * 1e3,
+    ))
+}
+
+/// Whether a clip ends in the pose it starts with.
+fn closes(clip: &Clip) -> bool {
+    clip.tracks.iter().all(|track| {
+        let (mut start, mut end) = (JointTransform::IDENTITY, JointTransform::IDENTITY);
+        track.sample(0.0, &mut start);
+        track.sample(clip.duration, &mut end);
+        let turned = rotation::angle_between(start.rotation.into(), end.rotation.into());
+        let moved = (start.translation - end.translation).length();
+        turned <= CLIP_CLOSES && moved <= CLIP_CLOSES * start.translation.length().max(CLIP_CLOSES)
+    })
+}
+
+/// Whether the options are in range.
 ///
 /// # Errors
-/// [`Error::Request`] naming the option, what it is and what it may be.
+/// [`Error::Request`] with the option, what was found and what was expected.
 pub fn check(options: &BakeOptions) -> Result<(), Error> {
     let refuse = |what: &str, found: f64, expected: &str| {
         Err(Error::Request(format!(
-            "{what} is {found}; expected {expected}"
+            "{what} is {found:?}; expected {expected}"
         )))
     };
     let BakeOptions {
@@ -300,6 +367,12 @@ pub fn check(options: &BakeOptions) -> Result<(), Error> {
 fn describe(rig: &Rig, clip: &Clip, recording: &Recording) -> ClipReport {
     ClipReport {
         name: clip.name.clone(),
+        // A new clip is the only one of its file.
+        index: if clip.source == usize::MAX {
+            0
+        } else {
+            clip.source
+        },
         seconds: clip.duration,
         frames: recording.times.len(),
         keys: 0,
@@ -317,16 +390,22 @@ fn describe(rig: &Rig, clip: &Clip, recording: &Recording) -> ClipReport {
     }
 }
 
-/// The recording as tracks of the file: hemispheres aligned, keys reduced.
+/// Rotations as files want them: unit to rounding, neighbours on one hemisphere.
+///
+/// What the solver composes from a model's own rotations is as far from unit as those were.
+pub(super) fn for_file(rotations: &mut [[f32; 4]]) {
+    for q in rotations.iter_mut() {
+        *q = rotation::unit_or_identity(Rotation::splat(*q)).lane(0);
+    }
+    clip::align_hemispheres(rotations, 1, 0);
+}
+
+/// The recording as tracks of the file: rotations made unit, keys reduced.
 fn bake_clip(rig: &Rig, clip: &Clip, recording: Recording, tolerance_deg: f32) -> BakedClip {
     let times = recording.times;
     let tracks = recording.rotations.into_iter().zip(recording.joints);
     let tracks = tracks.map(|(mut rotations, joint)| {
-        for rotation in &mut rotations {
-            // Rest and animated rotations keep the bits of their file, which may be off by a thousandth.
-            *rotation = rotation::unit_or_identity(Rotation::splat(*rotation)).lane(0);
-        }
-        clip::align_hemispheres(&mut rotations, 1, 0);
+        for_file(&mut rotations);
         // A track with keys of its own needs times of its own: few dropped keys would make the file larger.
         let keys = (tolerance_deg > 0.0)
             .then(|| reduce::rotation_keys(&times, &rotations, tolerance_deg))
@@ -346,5 +425,95 @@ fn bake_clip(rig: &Rig, clip: &Clip, recording: Recording, tolerance_deg: f32) -
         target,
         tracks: tracks.collect(),
         times,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn still(duration: f32) -> Arc<Clip> {
+        Arc::new(Clip {
+            name: "still".to_owned(),
+            source: 0,
+            tracks: Vec::new(),
+            duration,
+        })
+    }
+
+    #[test]
+    fn options_out_of_range_are_refused_by_name() {
+        for (options, expected) in [
+            (
+                BakeOptions {
+                    rate_hz: f64::INFINITY,
+                    ..BakeOptions::default()
+                },
+                "--rate is inf; expected 0.1 to 1000 Hz",
+            ),
+            (
+                BakeOptions {
+                    rate_hz: 1e300,
+                    ..BakeOptions::default()
+                },
+                "--rate is 1e300;",
+            ),
+            (
+                BakeOptions {
+                    seconds: f32::NAN,
+                    ..BakeOptions::default()
+                },
+                "--seconds is NaN;",
+            ),
+        ] {
+            let refused = check(&options).unwrap_err().to_string();
+            assert!(refused.contains(expected), "{refused}");
+            // Counting is for progress and must not fail even where the bake will.
+            assert!(count_frames(&[still(1.0), still(1e30)], &options) >= 1);
+        }
+    }
+
+    #[test]
+    fn what_would_fill_the_memory_is_refused_before_it_is_simulated() {
+        assert!(check_size(1_000_000, 200).is_ok());
+        let refused = check_size(u64::MAX, 800).unwrap_err().to_string();
+        assert!(refused.contains("expected at most 200000000"), "{refused}");
+    }
+
+    #[test]
+    fn rotations_for_files_are_unit_and_on_one_hemisphere() {
+        let mut rotations = [
+            [0.0, 0.0, 0.0, 1.01],
+            [0.0, 0.0, 0.0, -0.9],
+            [f32::NAN, 0.0, 0.0, 1.0],
+        ];
+        for_file(&mut rotations);
+        assert_eq!(rotations, [[0.0, 0.0, 0.0, 1.0]; 3]);
+    }
+
+    #[test]
+    fn a_loop_that_stays_open_says_why() {
+        let recording = |passes| Recording {
+            seam: Some(Seam {
+                position: 0.003,
+                passes,
+                ..Seam::default()
+            }),
+            ..Recording::default()
+        };
+        let odd = open_loop(&still(0.708), &recording(12)).unwrap();
+        assert!(
+            odd.contains("\"still\"")
+                && odd.contains("3.00 mm")
+                && odd.contains("0.708 s, is no multiple"),
+            "{odd}"
+        );
+        let even = open_loop(&still(0.5), &recording(12)).unwrap();
+        assert!(even.contains("keep swinging"), "{even}");
+        let closed = Recording {
+            seam: Some(Seam::default()),
+            ..Recording::default()
+        };
+        assert_eq!(open_loop(&still(0.5), &closed), None);
     }
 }

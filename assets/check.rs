@@ -232,7 +232,7 @@ impl fmt::Display for Report {
 }
 
 /// `1 joint`, `2 joints`.
-fn counted(count: usize, thing: &str) -> String {
+pub fn counted(count: usize, thing: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{count} {thing}{plural}")
 }

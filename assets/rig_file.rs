@@ -158,32 +158,37 @@ impl RigFile {
     ///
     /// # Errors
     /// [`Error::Faults`] with everything that does not fit the model: names that match no joint or several, a joint in
-    /// two chains, a reference limit on a joint that does not swing, …
+    /// two chains, a reference limit on a joint that does not swing, …; and with what [`check::inspect`] calls a fault.
     pub fn apply(&self, rig: &mut Rig) -> Result<Applied, Error> {
-        let resolution = self.resolve(rig);
-        resolution.faults.into_result(&self.file, &self.text)?;
-        let before = rig.clone();
-        rig.metres_per_unit = self.rules.metres_per_unit;
-        rig.root_correction = resolution.root_correction;
-        rig.swing = resolution.swing;
-        rig.colliders = resolution.colliders;
-        let mut warnings = resolution.warnings;
+        let mut complete = rig.clone();
+        let mut applied = self.put_on(&mut complete)?;
         let mut faults = Vec::new();
-        for finding in check::inspect(rig, &check::Use::default()) {
+        for finding in check::inspect(&complete, &check::Use::default()) {
             match finding.severity {
                 check::Severity::Fault => faults.push(finding.to_string()),
-                check::Severity::Warning => warnings.push(finding.to_string()),
+                check::Severity::Warning => applied.warnings.push(finding.to_string()),
                 check::Severity::Note => {}
             }
         }
         if !faults.is_empty() {
-            *rig = before;
             let file = self.file.clone();
             return Err(Error::Faults { file, faults });
         }
+        *rig = complete;
+        Ok(applied)
+    }
+
+    /// As [`Self::apply`], without the check: for callers who know how the rig will be used and check it so.
+    pub(super) fn put_on(&self, rig: &mut Rig) -> Result<Applied, Error> {
+        let resolution = self.resolve(rig);
+        resolution.faults.into_result(&self.file, &self.text)?;
+        rig.metres_per_unit = self.rules.metres_per_unit;
+        rig.root_correction = resolution.root_correction;
+        rig.swing = resolution.swing;
+        rig.colliders = resolution.colliders;
         Ok(Applied {
             chains: resolution.chains,
-            warnings,
+            warnings: resolution.warnings,
             unmatched: resolution.unmatched,
         })
     }

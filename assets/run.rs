@@ -8,7 +8,7 @@ use bevy_ecs::entity::Entity;
 use bevy_math::Vec3;
 
 use super::Error;
-use super::bake::recording::uncapped;
+use super::bake::recording::{uncapped, uneven_frames};
 use super::check::{self, Severity, Use};
 use super::container::Container;
 use super::import::{self, Model};
@@ -94,7 +94,8 @@ pub struct Stage {
 /// Reads the files of `scene` and places its actors.
 ///
 /// # Errors
-/// Those of reading the model and the rig file; [`Error::Faults`] for clips that the model does not have.
+/// Those of reading the model and the rig file; [`Error::Faults`] for clips that the model does not have, and for what
+/// [`check::inspect`] calls a fault under the scene's profile and an actor's properties.
 pub fn stage(scene: &Scene) -> Result<Stage, Error> {
     let (model, container) = import::read_model(&scene.model())?;
     let mut rig = model.rig.clone();
@@ -102,12 +103,13 @@ pub fn stage(scene: &Scene) -> Result<Stage, Error> {
     let mut inputs = vec![hashed(scene.file())?, hashed(&scene.model())?];
     if let Some(file) = scene.rig() {
         inputs.push(hashed(&file)?);
-        warnings.extend(rig_file::read(&file)?.apply(&mut rig)?.warnings);
+        warnings.extend(rig_file::read(&file)?.put_on(&mut rig)?.warnings);
     }
+    inspect(scene, &model, &rig, &mut warnings)?;
+    warnings.extend(uneven_frames(&scene.profile(), scene.rules().rate_hz));
     let mut host = Headless::new();
     let rig_entity = host.spawn_rig(&rig);
     let (mut actors, mut faults) = (Vec::new(), Vec::new());
-    inspect(scene, &model, &rig, &mut faults, &mut warnings);
     for actor in scene.actors() {
         match clip_of(&model, &actor) {
             Ok(clip) => actors.push(spawn(&mut host, rig_entity, scene, &actor, clip)),
@@ -115,10 +117,7 @@ pub fn stage(scene: &Scene) -> Result<Stage, Error> {
         }
     }
     faults.dedup();
-    if !faults.is_empty() {
-        let file = scene.file().to_path_buf();
-        return Err(Error::Faults { file, faults });
-    }
+    expectations::refuse(scene.file(), faults)?;
     Ok(Stage {
         container,
         rig,
@@ -129,36 +128,36 @@ pub fn stage(scene: &Scene) -> Result<Stage, Error> {
     })
 }
 
-/// What the properties and the profile of the scene make of the rig: a fault that only they cause refuses it. `[S7]`
+/// Checks the rig as each group of actors uses it.
 fn inspect(
     scene: &Scene,
     model: &Model,
     rig: &Rig,
-    faults: &mut Vec<String>,
     warnings: &mut Vec<String>,
-) {
-    let mut seen: Vec<ActorProperties> = Vec::new();
+) -> Result<(), Error> {
+    let mut uses: Vec<(usize, ActorProperties)> = Vec::new();
     for actor in scene.actors() {
-        if seen.contains(&actor.properties) {
-            continue;
+        if uses.iter().all(|(_, used)| *used != actor.properties) {
+            uses.push((actor.group, actor.properties));
         }
-        seen.push(actor.properties);
+    }
+    let mut faults = Vec::new();
+    for (group, properties) in uses {
         let how = Use {
             clips: &model.clips,
-            properties: actor.properties,
+            properties,
             profile: scene.profile(),
         };
         for finding in check::inspect(rig, &how) {
-            let line = format!("actors[{}]: {finding}", actor.group);
+            let message = finding.to_string();
             match finding.severity {
-                Severity::Fault => faults.push(line),
-                Severity::Warning if !warnings.contains(&finding.to_string()) => {
-                    warnings.push(line);
-                }
+                Severity::Fault => faults.push(format!("actors[{group}]: {message}")),
+                Severity::Warning if !warnings.contains(&message) => warnings.push(message),
                 Severity::Warning | Severity::Note => {}
             }
         }
     }
+    expectations::refuse(scene.file(), faults)
 }
 
 fn hashed(file: &Path) -> Result<(PathBuf, StateHash), Error> {
@@ -194,7 +193,6 @@ fn spawn(
     actor: &SceneActor,
     clip: Option<Arc<Clip>>,
 ) -> Entity {
-    // A scene's frames drop no time, as those of a bake.
     let profile = uncapped(&scene.profile(), scene.rules().rate_hz);
     let parts = (actor.properties, profile, SwingReadout::default());
     let entity = host.spawn_actor(rig, parts);
@@ -244,9 +242,15 @@ pub fn run(
     let seconds = begin.elapsed().as_secs_f64();
     let state = state_hash::of_actors(&stage.host.world, &stage.actors);
     let clock = |&actor: &Entity| stage.host.world.get::<ActorClock>(actor);
-    let substeps = stage.actors.iter().filter_map(clock);
-    let substeps = substeps.map(|clock| clock.substeps).sum();
-    let mut warnings = core::mem::take(&mut stage.warnings);
+    let clocks = || stage.actors.iter().filter_map(clock);
+    let substeps = clocks().map(|clock| clock.substeps).sum();
+    let dropped = clocks().map(|clock| clock.dropped).fold(0.0, f64::max);
+    let mut warnings = stage.warnings.clone();
+    if dropped > 0.0 {
+        warnings.push(format!(
+            "frames needed more substeps than profile.max_substeps: an actor lost {dropped:.3} s"
+        ));
+    }
     let written = recorder.write(&stage, options, &mut warnings)?;
     Ok(RunReport {
         actors: stage.actors.len(),

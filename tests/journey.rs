@@ -316,3 +316,65 @@ fn a_clip_that_does_not_exist_is_refused_with_those_that_come_near() {
         "{message}"
     );
 }
+
+/// The refusal of a bake of the fox with these options and a rig of these rules.
+fn refusal(rules: &str, options: &BakeOptions) -> String {
+    let (model, container) = import::read_model(&scenes("models/Fox.glb")).unwrap();
+    let mut rig = model.rig.clone();
+    let rules = rig_file::parse(Path::new("rig.ron"), rules).unwrap();
+    rules.apply(&mut rig).unwrap();
+    let clips = match bake::select_clips(&model, options) {
+        Ok(clips) => clips,
+        Err(error) => return error.to_string(),
+    };
+    let out = Path::new("out.glb");
+    let baked = bake::bake(&container, &rig, &clips, options, out, &|_| {});
+    baked.map_or_else(|error| error.to_string(), |_| "baked".to_owned())
+}
+
+#[test]
+fn a_rig_in_which_nothing_swings_is_refused_and_says_why() {
+    let options = BakeOptions::default();
+    let none = refusal("(version: 1)", &options);
+    assert!(none.contains("the rig has no swing joints"), "{none}");
+    let passive = "(version: 1, chains: [(root: \"b_Tail03_014\")])";
+    let passive = refusal(passive, &options);
+    assert!(passive.contains("passive or inactive"), "{passive}");
+}
+
+#[test]
+fn rates_that_no_bake_can_hold_are_refused_before_anything_is_counted() {
+    for rate_hz in [f64::INFINITY, f64::NAN, 1e300, 0.0, -60.0] {
+        let options = BakeOptions {
+            rate_hz,
+            ..BakeOptions::default()
+        };
+        let found = refusal("(version: 1)", &options);
+        assert!(found.contains("expected 0.1 to 1000 Hz"), "{found}");
+    }
+}
+
+#[test]
+fn a_loop_of_a_clip_that_does_not_close_is_worth_a_warning() {
+    let options = BakeOptions {
+        looped: true,
+        ..BakeOptions::default()
+    };
+    let (_, report) = fox(&options);
+    for clip in &report.clips {
+        let seam = clip.seam.unwrap();
+        let named = format!("clip \"{}\": the loop did not close", clip.name);
+        let mut warnings = report.warnings.iter();
+        let warned = warnings.any(|warning| warning.starts_with(&named));
+        assert_eq!(warned, !seam.is_closed(), "{seam:?}: {:?}", report.warnings);
+    }
+}
+
+#[test]
+fn reports_name_the_animation_of_each_clip() {
+    let walk = BakeOptions {
+        clips: vec!["Walk".to_owned()],
+        ..BakeOptions::default()
+    };
+    assert_eq!(fox(&walk).1.clips[0].index, 1);
+}

@@ -11,7 +11,7 @@ use crate::clip::{Clip, ClipPlayer, Repeat};
 use crate::pose::PoseHealth;
 use crate::rig::Rig;
 use crate::substep::ActorClock;
-use crate::swing::{SwingProfile, SwingReadout};
+use crate::swing::{SubstepPolicy, SwingProfile, SwingReadout};
 use crate::systems::plugin::Headless;
 use crate::systems::substeps::Workers;
 
@@ -19,10 +19,12 @@ use crate::systems::substeps::Workers;
 pub const MOST_KEYS: f64 = 4e6;
 /// Two times this near, seconds, are one key.
 const SAME_TIME: f64 = 1e-6;
+/// How far from one or two sixtieths a frame may last and still count as even, in sixtieths: as the engine. `[T1]`
+const EVEN_FRAME: f64 = 0.01;
 /// A loop whose particles end this near to where they started, metres, is closed.
-const CLOSED_POSITION: f32 = 1e-4;
+pub const CLOSED_POSITION: f32 = 1e-4;
 /// And whose speeds differ by no more than this, metres per second.
-const CLOSED_VELOCITY: f32 = 5e-3;
+pub const CLOSED_VELOCITY: f32 = 5e-3;
 
 /// What the swing joints of one clip did.
 #[derive(Clone, Debug, Default)]
@@ -47,23 +49,30 @@ pub struct Recording {
 
 /// The times of a clip's frames, seconds: multiples of 1/rate and the clip's end.
 ///
+/// Strictly increasing, and so are the same times rounded to f32, as which they are stored.
+///
 /// # Errors
-/// [`Error::Request`] when there would be more than [`MOST_KEYS`].
+/// [`Error::Request`] when there would be more than [`MOST_KEYS`], or the product is no number.
 pub fn frame_times(duration: f32, rate_hz: f64) -> Result<Vec<f64>, Error> {
-    let end = f64::from(duration);
-    if end * rate_hz > MOST_KEYS || !rate_hz.is_finite() {
+    let keys = f64::from(duration) * rate_hz;
+    if !(0.0..=MOST_KEYS).contains(&keys) {
         return Err(Error::Request(format!(
-            "a clip of {end} s at {rate_hz} Hz has {:.0} keys; expected at most {MOST_KEYS}: lower --rate",
-            end * rate_hz
+            "a clip of {duration:?} s at {rate_hz:?} Hz has {keys:.3e} keys; expected at most {MOST_KEYS}: lower --rate"
         )));
     }
-    // Each time is computed from its index: a running sum drifts by seconds an hour.
-    let grid = (0..).map(|frame| f64::from(frame) / rate_hz);
-    // The end is an f32: a key of the grid that is stored as the same f32 is the end's.
-    let before_end = |&time: &f64| time < end - SAME_TIME && (time as f32) < duration;
-    let mut times: Vec<f64> = grid.take_while(before_end).collect();
+    Ok(frame_times_from(0, duration, rate_hz))
+}
+
+/// Those of [`frame_times`] from frame `first` on.
+fn frame_times_from(first: u32, duration: f32, rate_hz: f64) -> Vec<f64> {
+    let end = f64::from(duration);
+    // Each time is computed from its index: a running sum drifts by seconds an hour. An end that was rounded down to
+    // f32 may lie more than `SAME_TIME` beside the grid and still be the same f32 as the grid's last time.
+    let grid = (first..).map(|frame| f64::from(frame) / rate_hz);
+    let before_end = |time: f64| time < end - SAME_TIME && (time as f32) < duration;
+    let mut times: Vec<f64> = grid.take_while(|&time| before_end(time)).collect();
     times.push(end);
-    Ok(times)
+    times
 }
 
 /// Plays `clip` on an actor of `rig` and records it. `progress` hears of every frame.
@@ -199,7 +208,7 @@ impl Stage {
     }
 }
 
-/// Profile whose cap drops no time: as many substeps as a frame of this rate can need.
+/// `profile` with as many substeps as a frame at `rate_hz` can need: bakes and scenes drop no time. `[T2]`
 pub fn uncapped(profile: &SwingProfile, rate_hz: f64) -> SwingProfile {
     let most = (60.0 / rate_hz).ceil() as u32 + 2;
     SwingProfile {
@@ -208,8 +217,23 @@ pub fn uncapped(profile: &SwingProfile, rate_hz: f64) -> SwingProfile {
     }
 }
 
+/// A warning when frames at `rate_hz` are cut by themselves and are no one or two sixtieths of a second: the motion is
+/// then another one at each rate. `[T1]`
+pub fn uneven_frames(profile: &SwingProfile, rate_hz: f64) -> Option<String> {
+    let sixtieths = 60.0 / rate_hz;
+    let even = [1.0, 2.0]
+        .iter()
+        .any(|n| (sixtieths - n).abs() < EVEN_FRAME);
+    (profile.substeps == SubstepPolicy::Frame && !even).then(|| {
+        format!(
+            "substeps: frame at {rate_hz} Hz: frames that last neither 1/60 nor 1/30 s change the motion; \
+             `substeps: fixed` gives the same motion at every rate"
+        )
+    })
+}
+
 impl Seam {
-    /// Whether the loop closed: within 0.1 mm and 5 mm/s.
+    /// Whether the end meets the start as nearly as a loop is played for.
     pub fn is_closed(&self) -> bool {
         self.position <= CLOSED_POSITION && self.velocity <= CLOSED_VELOCITY
     }
@@ -246,18 +270,45 @@ mod tests {
     }
 
     #[test]
-    fn exp_02_a_clip_that_ends_on_the_grid_has_no_key_twice() {
-        for rate in [24.0, 30.0, 60.0, 144.0] {
-            for frames in (1..(600.0 * rate) as u32).step_by(7) {
-                let times = frame_times((f64::from(frames) / rate) as f32, rate).unwrap();
-                let last = [times[times.len() - 2], times[times.len() - 1]].map(|t| t as f32);
-                assert!(last[0] < last[1], "{frames} frames at {rate} Hz: {last:?}");
+    fn exp_02_stored_times_increase_wherever_a_clip_ends_on_the_grid() {
+        for rate in [24_u16, 30, 60, 144] {
+            for frames in 1..=600 * u32::from(rate) {
+                let end = (f64::from(frames) / f64::from(rate)) as f32;
+                // The whole list is long; only its end depends on the clip's.
+                let last = frame_times_from(frames.saturating_sub(4), end, rate.into());
+                let stored: Vec<f32> = last.iter().map(|&time| time as f32).collect();
+                assert!(
+                    stored.windows(2).all(|pair| pair[0] < pair[1]),
+                    "{end} s at {rate} Hz: {stored:?}"
+                );
+                assert_eq!(stored.last(), Some(&end));
             }
         }
     }
 
     #[test]
     fn exp_02_a_clip_that_never_ends_is_refused() {
-        assert!(frame_times(1e30, 60.0).is_err());
+        for (duration, rate) in [
+            (1e30, 60.0),
+            (1.0, f64::INFINITY),
+            (1.0, 1e300),
+            (0.0, f64::INFINITY),
+            (1.0, f64::NAN),
+        ] {
+            let refused = frame_times(duration, rate).unwrap_err().to_string();
+            assert!(refused.contains("lower --rate"), "{refused}");
+        }
+    }
+
+    #[test]
+    fn t1_frames_of_odd_length_are_worth_a_warning_when_cut_by_themselves() {
+        let frame = SwingProfile {
+            substeps: SubstepPolicy::Frame,
+            ..SwingProfile::default()
+        };
+        let warns = |profile: &SwingProfile, rate| uneven_frames(profile, rate).is_some();
+        assert!(!warns(&frame, 60.0) && !warns(&frame, 30.0) && !warns(&frame, 59.94));
+        assert!(warns(&frame, 24.0) && warns(&frame, 144.0));
+        assert!(!warns(&SwingProfile::default(), 24.0));
     }
 }

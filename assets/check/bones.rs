@@ -3,13 +3,12 @@
 use bevy_math::Vec3;
 
 use super::{Finding, Severity, Topic, listed};
+use crate::bone::{Passive, SwingTree};
 use crate::lane::Vec3x;
 use crate::pose::ModelTransform;
 use crate::rig::Rig;
 use crate::swing::{SwingJoint, Tip};
 
-/// A bone of at most this length has no direction and does not swing, metres. `[5.1]`
-const COINCIDENT: f32 = 1e-6;
 /// Forces are metres per substep: a longer bone hardly moves, metres.
 const LONG: f32 = 3.0;
 /// A shorter one is thrown about, metres.
@@ -18,87 +17,63 @@ const SHORT: f32 = 1e-3;
 /// A swing joint at rest.
 pub(super) struct Bone<'r> {
     pub swing: &'r SwingJoint,
-    /// The joint at whose origin the bone ends.
+    /// The joint at whose origin the bone ends, also where it has no length.
     pub tip: Option<usize>,
-    /// The particle at rest, model space, metres; `None`: passive.
-    pub end: Option<Vec3>,
-    /// From the joint to the particle, metres.
-    pub length: f32,
+    /// The particle at rest, model space, metres, and its distance from the joint; or why there is none.
+    pub end: Result<(Vec3, f32), Passive>,
 }
 
 impl Bone<'_> {
     /// Whether it swings: it has an end, a length, and is switched on.
     pub(super) fn moves(&self) -> bool {
-        self.end.is_some() && self.length > COINCIDENT && self.swing.active
+        self.end.is_ok() && self.swing.active
     }
 }
 
 /// All swing joints of a rig at rest, in the rig's swing order.
 pub(super) struct Bones<'r> {
     pub rig: &'r Rig,
-    pub rest: Vec<ModelTransform>,
+    /// The engine's own view of the rig: what it calls passive is passive.
+    pub tree: SwingTree,
     pub bones: Vec<Bone<'r>>,
-    /// Index into `bones` by joint.
-    pub by_joint: Vec<Option<usize>>,
 }
 
 impl<'r> Bones<'r> {
     pub(super) fn new(rig: &'r Rig) -> Self {
-        let rest = rig.rest_model();
-        let mut by_joint = vec![None; rig.joints.len()];
-        for (index, swing) in rig.swing.iter().enumerate() {
-            by_joint[swing.joint] = Some(index);
-        }
-        let bones = rig
-            .swing
-            .iter()
-            .map(|swing| bone(rig, &rest, &by_joint, swing))
-            .collect();
-        Self {
-            rig,
-            rest,
-            bones,
-            by_joint,
-        }
+        let tree = SwingTree::new(rig);
+        let bones = rig.swing.iter().map(|swing| bone(&tree, swing)).collect();
+        Self { rig, tree, bones }
     }
 
-    /// The bone of `joint`, if it swings.
+    /// The bone of `joint`, if it is a swing joint.
     pub(super) fn of(&self, joint: usize) -> Option<&Bone<'r>> {
-        self.by_joint[joint].map(|index| &self.bones[index])
+        self.tree.swing_of_joint[joint].map(|index| &self.bones[index])
+    }
+
+    /// Rest transform of `joint` in model space.
+    pub(super) fn rest(&self, joint: usize) -> &ModelTransform {
+        &self.tree.model[joint]
     }
 
     /// Origin of `joint`, model space, metres.
     pub(super) fn origin(&self, joint: usize) -> Vec3 {
-        self.rest[joint].rigid.t.into()
+        self.rest(joint).rigid.t.into()
     }
 }
 
-fn bone<'r>(
-    rig: &Rig,
-    rest: &[ModelTransform],
-    by_joint: &[Option<usize>],
-    swing: &'r SwingJoint,
-) -> Bone<'r> {
+fn bone<'r>(tree: &SwingTree, swing: &'r SwingJoint) -> Bone<'r> {
     let joint = swing.joint;
     let tip = match swing.tip {
         Tip::Joint(tip) => Some(tip),
         Tip::Tail { .. } => None,
-        Tip::FirstChild => rig
-            .children(joint)
-            .find(|&child| by_joint[child].is_some())
-            .or_else(|| rig.children(joint).next()),
+        Tip::FirstChild => tree.first_child[joint],
     };
-    let end = match swing.tip {
-        Tip::Tail { axis, length } => Some(place(&rest[joint], axis * length)),
-        _ => tip.map(|tip| rest[tip].rigid.t.into()),
-    };
-    let origin: Vec3 = rest[joint].rigid.t.into();
-    Bone {
-        swing,
-        tip,
-        end,
-        length: end.map_or(0.0, |end| (end - origin).length()),
-    }
+    let rigid = tree.model[joint].rigid;
+    let end = tree.bone(swing).map(|bone| {
+        let end = rigid.t + rigid.r.rotate((bone.axis * bone.length).into());
+        (end.into(), bone.length)
+    });
+    Bone { swing, tip, end }
 }
 
 /// `point`, in the space of a joint, in model space.
@@ -121,7 +96,7 @@ pub(super) fn inspect(bones: &Bones<'_>) -> Vec<Finding> {
             .and_then(|parent| bones.of(parent))
             .is_some_and(|bone| bone.tip == Some(joint))
     };
-    let passive = |bone: &Bone<'_>| bone.end.is_none();
+    let passive = |bone: &Bone<'_>| bone.end == Err(Passive::NoTip);
     let mut findings = Vec::new();
     let alone = joints(&|bone| passive(bone) && !ends_a_bone(bone.swing.joint));
     if let Some(&first) = alone.first() {
@@ -146,7 +121,7 @@ pub(super) fn inspect(bones: &Bones<'_>) -> Vec<Finding> {
         let advice = format!("To let it turn as well: {}", suggest_tail(rig, first));
         findings.push(Finding::new(Severity::Note, Topic::Bones, message, advice));
     }
-    let flat = joints(&|bone| bone.end.is_some() && bone.length <= COINCIDENT);
+    let flat = joints(&|bone| bone.end == Err(Passive::NoLength));
     if !flat.is_empty() {
         let message = format!(
             "the bone of {} has no length: it does not swing",
@@ -160,22 +135,49 @@ pub(super) fn inspect(bones: &Bones<'_>) -> Vec<Finding> {
             advice,
         ));
     }
+    findings.extend(still(bones));
     findings.extend(sizes(bones));
+    findings
+}
+
+/// Joints that are switched off, and rigs in which nothing moves.
+fn still(bones: &Bones<'_>) -> Vec<Finding> {
+    let note = |message, advice: &str| Finding::new(Severity::Note, Topic::Bones, message, advice);
+    let mut findings = Vec::new();
+    let inactive = bones.bones.iter().filter(|bone| !bone.swing.active);
+    let inactive: Vec<usize> = inactive.map(|bone| bone.swing.joint).collect();
+    if !inactive.is_empty() {
+        let message = format!(
+            "{}: switched off with `active: false`, follows its parent",
+            listed(bones.rig, &inactive)
+        );
+        findings.push(note(message, "take `active` out to let it swing"));
+    }
+    if !bones.bones.iter().any(Bone::moves) {
+        findings.push(if bones.bones.is_empty() {
+            let message = "nothing swings on this rig: it has no swing joints".to_owned();
+            note(message, "add a chain")
+        } else {
+            let message =
+                "nothing swings on this rig: every swing joint is passive or switched off";
+            note(message.to_owned(), "a bake would refuse it")
+        });
+    }
     findings
 }
 
 /// Bones that are no size for forces in metres.
 fn sizes(bones: &Bones<'_>) -> Option<Finding> {
-    let strange = |bone: &&Bone<'_>| {
-        bone.end.is_some() && bone.length > COINCIDENT && !(SHORT..=LONG).contains(&bone.length)
+    let strange = |bone: &Bone<'_>| {
+        let (_, length) = bone.end.ok()?;
+        (!(SHORT..=LONG).contains(&length)).then_some((bone.swing.joint, length))
     };
-    let strange: Vec<&Bone<'_>> = bones.bones.iter().filter(strange).collect();
-    let first = strange.first()?;
-    let joints: Vec<usize> = strange.iter().map(|bone| bone.swing.joint).collect();
+    let strange: Vec<(usize, f32)> = bones.bones.iter().filter_map(strange).collect();
+    let &(_, first) = strange.first()?;
+    let joints: Vec<usize> = strange.iter().map(|&(joint, _)| joint).collect();
     let message = format!(
-        "the bone of {} is {:.4} m long; forces are made for 0.001 m to 3 m",
+        "the bone of {} is {first:.4} m long; forces are made for 0.001 m to 3 m",
         listed(bones.rig, &joints),
-        first.length
     );
     let advice = match suggest_scale(bones) {
         Some(scale) => format!("if the model is not in metres, write `metres_per_unit: {scale}`"),
@@ -191,7 +193,7 @@ fn sizes(bones: &Bones<'_>) -> Option<Finding> {
 
 /// The power of ten that gives the model the size of a character, 0.3 m to 3 m, if it is not the present one.
 fn suggest_scale(bones: &Bones<'_>) -> Option<f32> {
-    let points = || (0..bones.rest.len()).map(|joint| bones.origin(joint));
+    let points = || (0..bones.rig.joints.len()).map(|joint| bones.origin(joint));
     let low = points().fold(Vec3::INFINITY, Vec3::min);
     let high = points().fold(Vec3::NEG_INFINITY, Vec3::max);
     let present = bones.rig.metres_per_unit;

@@ -3,8 +3,10 @@
 //! Two signs: a joint's name has a word such as *hair* or *tail*; or a strand of two joints or more hangs on a body
 //! that clips move, and no clip moves the strand.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
+use super::counted;
 use crate::clip::{Clip, Track, TrackValues};
 use crate::rig::Rig;
 
@@ -93,7 +95,8 @@ impl fmt::Display for Candidate {
             reason,
             ..
         } = self;
-        write!(f, "(root: {reference:?}), // {joints} joints, {reason}")
+        let joints = counted(*joints, "joint");
+        write!(f, "(root: {reference:?}), // {joints}, {reason}")
     }
 }
 
@@ -107,6 +110,10 @@ pub(super) fn find(rig: &Rig, clips: &[Clip]) -> Vec<Candidate> {
     let holds_swing = above(rig, &taken);
     let sizes = sizes(rig);
     let still = still(rig, clips);
+    let mut named: BTreeMap<&str, usize> = BTreeMap::new();
+    for joint in &rig.joints {
+        *named.entry(&joint.name).or_default() += 1;
+    }
     let mut candidates = Vec::new();
     for joint in 0..count {
         let parent = rig.joints[joint].parent;
@@ -126,7 +133,10 @@ pub(super) fn find(rig: &Rig, clips: &[Clip]) -> Vec<Candidate> {
         taken[joint] = true;
         candidates.push(Candidate {
             root: joint,
-            reference: reference(rig, joint),
+            reference: match (rig.joints[joint].name.as_str(), rig.joints[joint].source) {
+                (name, _) if !name.is_empty() && named.get(name) == Some(&1) => name.to_owned(),
+                (_, source) => format!("#{source}"),
+            },
             joints: sizes[joint],
             reason,
         });
@@ -219,19 +229,4 @@ fn words(name: &str) -> Vec<String> {
         before_small = letter.is_lowercase();
     }
     words
-}
-
-/// The joint's name if that is a reference to it alone, else its index.
-fn reference(rig: &Rig, joint: usize) -> String {
-    let name = &rig.joints[joint].name;
-    let same = rig
-        .joints
-        .iter()
-        .filter(|other| other.name == *name)
-        .count();
-    if same == 1 && !name.is_empty() {
-        name.clone()
-    } else {
-        format!("#{}", rig.joints[joint].source)
-    }
 }

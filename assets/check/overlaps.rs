@@ -26,7 +26,7 @@ pub(super) fn inspect(bones: &Bones<'_>) -> Vec<Finding> {
         let Some(joint) = collider.joint else {
             continue;
         };
-        let Some(body) = static_body(&bones.rest[joint], collider.collider.shape) else {
+        let Some(body) = static_body(bones.rest(joint), collider.collider.shape) else {
             continue;
         };
         let place = format!("{} (static collider {index})", bones.rig.describe(joint));
@@ -127,8 +127,8 @@ fn static_body(model_from_joint: &ModelTransform, shape: Shape) -> Option<Body> 
 /// A sphere at the particle, or the line from the particle to the joint. `[X1]`
 fn dynamic_body(bones: &Bones<'_>, bone: &Bone<'_>, shape: Shape) -> Option<Body> {
     let joint = bone.swing.joint;
-    let (end, origin) = (bone.end?, bones.origin(joint));
-    let model_from_joint = &bones.rest[joint];
+    let ((end, length), origin) = (bone.end.ok()?, bones.origin(joint));
+    let model_from_joint = bones.rest(joint);
     let scale = radius_scale(model_from_joint);
     match shape {
         Shape::Sphere { offset, radius } => {
@@ -147,14 +147,10 @@ fn dynamic_body(bones: &Bones<'_>, bone: &Bone<'_>, shape: Shape) -> Option<Body
             radius_b,
             scale: insets,
         } => {
-            let along = (origin - end) / bone.length;
+            let along = (origin - end) / length;
             // Insets longer than the bone meet in it, in their own proportion.
             let total = (inset_a + inset_b) * insets * scale;
-            let fit = if total > bone.length {
-                bone.length / total
-            } else {
-                1.0
-            };
+            let fit = if total > length { length / total } else { 1.0 };
             Some(Body {
                 a: end + along * (inset_a * insets * scale * fit),
                 b: origin - along * (inset_b * insets * scale * fit),

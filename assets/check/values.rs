@@ -134,13 +134,14 @@ fn ringing(bones: &Bones<'_>) -> Vec<Finding> {
         let tip = bone.tip.filter(|&tip| tip > bone.swing.joint)?;
         bones.of(tip).filter(|below| below.moves())
     };
-    let has_above = |joint: usize| {
-        let mut others = bones.bones.iter().filter(|bone| bone.moves());
-        others.any(|bone| bone.tip == Some(joint))
-    };
+    let mut has_above = vec![false; bones.rig.joints.len()];
+    let moving = bones.bones.iter().filter(|bone| bone.moves());
+    for tip in moving.filter_map(|bone| bone.tip) {
+        has_above[tip] = true;
+    }
     let heads = bones.bones.iter().filter(|bone| bone.moves());
     let mut findings = Vec::new();
-    for head in heads.filter(|bone| !has_above(bone.swing.joint)) {
+    for head in heads.filter(|bone| !has_above[bone.swing.joint]) {
         let line: Vec<&Bone<'_>> = std::iter::successors(Some(head), |bone| below(bone)).collect();
         // The last joint has nothing below that it could be coupled to.
         let coupled = &line[..line.len() - 1];

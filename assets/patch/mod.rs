@@ -31,7 +31,7 @@ mod springs;
 mod write;
 
 use splice::Document;
-pub use write::{Written, write};
+pub use write::{Written, refuse_same, write};
 
 /// A clip with the simulated motion, ready to be written.
 #[derive(Clone, Debug, PartialEq)]
@@ -113,7 +113,7 @@ pub struct FileCopy {
 /// # Errors
 /// [`Error::Gltf`] when the file's JSON is not what patching depends on; [`Error::Request`] when a clip names an
 /// animation or a node that does not exist or names one twice, when times or values are not as [`BakedClip`] wants
-/// them, when `out` has the extension of the other container, or when a GLB would pass its limit of 4 GiB.
+/// them, when `out` has another extension than the container's, or when a GLB would pass its limit of 4 GiB.
 pub fn patch(
     container: &Container,
     clips: &[BakedClip],
@@ -138,23 +138,36 @@ pub fn patch(
     output::assemble(document, container, home, keys.bytes, copies, warnings)
 }
 
-/// Refuses an output whose extension says another container than the model's: `.glb` or `.vrm` for a binary glTF, `.gltf`
-/// for a text one.
+/// Whether `out` can be written, before the work that leads to it is done: its extension fits the container, and its
+/// folder exists.
 ///
 /// # Errors
-/// [`Error::Request`] with what was found and what fits.
-pub fn check_extension(form: Form, out: &Path) -> Result<(), Error> {
-    let extension = out.extension().unwrap_or_default().to_ascii_lowercase();
-    let (is, expected): (_, &[&str]) = match form {
-        Form::Glb => ("a binary glTF", &["glb", "vrm"]),
-        Form::Gltf => ("a text glTF", &["gltf"]),
-    };
-    if expected.iter().any(|&fits| extension == fits) {
-        return Ok(());
+/// [`Error::Request`] that says what is wrong.
+pub fn check_output(form: Form, out: &Path) -> Result<(), Error> {
+    check_extension(form, out)?;
+    let folder = write::folder_of(out);
+    if !folder.is_dir() {
+        return Err(Error::Request(format!(
+            "{}: folder {} does not exist",
+            out.display(),
+            folder.display()
+        )));
     }
-    Err(Error::Request(format!(
-        "{}: the model is {is} and stays one; the output should end in .{}",
-        out.display(),
-        expected.join(" or .")
-    )))
+    Ok(())
+}
+
+/// Refuses a name that says another container than the model has.
+pub(super) fn check_extension(form: Form, out: &Path) -> Result<(), Error> {
+    let extension = out.extension().unwrap_or_default().to_ascii_lowercase();
+    let (right, is, expected): (&[&str], _, _) = match form {
+        Form::Glb => (&["glb", "vrm"], "a binary glTF", ".glb or .vrm"),
+        Form::Gltf => (&["gltf"], "a text glTF", ".gltf"),
+    };
+    if !right.iter().any(|right| extension == *right) {
+        return Err(Error::Request(format!(
+            "{}: the model is {is} and stays one; the output should end in {expected}",
+            out.display()
+        )));
+    }
+    Ok(())
 }

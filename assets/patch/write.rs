@@ -30,10 +30,7 @@ pub struct Written {
 /// [`Error::Request`] when a reference leads out of the model's folder, by `..` or by a link, and means another file
 /// from the output's folder, or when it means `out` itself. [`Error::Io`] when the system refuses.
 pub fn write(patched: &Patched, out: &Path, overwrite: bool) -> Result<Written, Error> {
-    let folder = match out.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
+    let folder = folder_of(out);
     let mut written = Written::default();
     let copies = needed_copies(&patched.copies, folder, out, &mut written.warnings)?;
     let sides: Vec<PathBuf> = patched
@@ -67,6 +64,29 @@ pub fn write(patched: &Patched, out: &Path, overwrite: bool) -> Result<Written, 
     place(out, overwrite, |file| file.write_all(&patched.main))?;
     written.files.push(out.to_path_buf());
     Ok(written)
+}
+
+/// The folder that `file` is in.
+pub(super) fn folder_of(file: &Path) -> &Path {
+    match file.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}
+
+/// Refuses an output that is `input`, under whatever name: not even those who overwrite want to lose what they bake from.
+///
+/// # Errors
+/// [`Error::Request`] that names both.
+pub fn refuse_same(out: &Path, input: &Path) -> Result<(), Error> {
+    if same_file(out, input) {
+        return Err(Error::Request(format!(
+            "{}: the output is the input {}; choose another name",
+            out.display(),
+            input.display()
+        )));
+    }
+    Ok(())
 }
 
 /// Whether something has this name, be it a link to nowhere.
@@ -172,11 +192,7 @@ fn place(
     overwrite: bool,
     fill: impl FnOnce(&mut NamedTempFile) -> io::Result<()>,
 ) -> Result<(), Error> {
-    let folder = match to.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    let mut file = temporary(folder).map_err(|error| Error::io(to, "create", error))?;
+    let mut file = temporary(folder_of(to)).map_err(|error| Error::io(to, "create", error))?;
     fill(&mut file)
         .and_then(|()| file.as_file().sync_all())
         .map_err(|error| Error::io(to, "write", error))?;

@@ -1,14 +1,15 @@
 //! Swing joints and colliders from rules, on the joints of a model.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bevy_math::Vec3;
 
 use super::names::Names;
-use super::pick::{self, Picked};
+use super::pick::{self, Children, Picked};
 use super::schema::{ChainRule, MotionRule, Parameters, ShapeRule, StaticRule};
 use super::{AppliedChain, Resolution, RigFile};
 use crate::assets::text::FieldPath;
+use crate::bone::SwingTree;
 use crate::collider::{Collider, Mask, Shape, StaticCollider};
 use crate::rig::Rig;
 use crate::swing::{Limit, Motion, ReferenceLimit, SwingJoint, Tip};
@@ -27,11 +28,24 @@ struct Planned {
     optional: bool,
 }
 
+impl Planned {
+    /// Where its reference limit is written.
+    fn reference_place(&self) -> FieldPath {
+        let own = self.own.as_ref();
+        let own = own.filter(|(own, _)| own.reference_limit.is_some());
+        let place = own.map_or_else(
+            || self.chain.field("parameters"),
+            |(_, place)| place.clone(),
+        );
+        place.field("reference_limit")
+    }
+}
+
 impl RigFile {
     /// This file on the joints of `rig`, with everything that is wrong.
     pub(in crate::assets) fn resolve(&self, rig: &Rig) -> Resolution {
         let mut out = Resolution::default();
-        let names = Names::new(rig);
+        let (names, children) = (Names::new(rig), Children::new(rig));
         let root = FieldPath::default();
         if let Some(joint) = &self.rules.root_correction {
             out.root_correction = out.find(&names, joint, &root.field("root_correction"), false);
@@ -40,7 +54,7 @@ impl RigFile {
         let mut planned = Vec::new();
         for (index, chain) in self.rules.chains.iter().enumerate() {
             let path = root.field("chains").index(index);
-            let picked = pick::pick(&names, rig, chain, &path, &mut out);
+            let picked = pick::pick(&names, rig, &children, chain, &path, &mut out);
             let picked = self.claim(rig, index, picked, &mut owners, &mut out);
             planned.extend(self.plan(&names, rig, chain, &path, &picked, &mut out));
             out.chains.push(AppliedChain {
@@ -49,9 +63,10 @@ impl RigFile {
             });
         }
         for plan in &planned {
-            let swing = swing_joint(&names, rig, plan, &owners, &mut out);
+            let swing = swing_joint(&names, rig, &children, plan, &owners, &mut out);
             out.swing.push(swing);
         }
+        check_references(rig, &planned, &mut out);
         for (index, collider) in self.rules.colliders.iter().enumerate() {
             let path = root.field("colliders").index(index);
             let collider = static_collider(&names, collider, &path, &mut out);
@@ -146,13 +161,14 @@ fn overrides(
     out: &mut Resolution,
 ) -> BTreeMap<usize, (Parameters, FieldPath)> {
     let mut overrides = BTreeMap::new();
+    let of_chain: BTreeSet<usize> = picked.iter().map(|picked| picked.joint).collect();
     for (name, parameters) in &chain.overrides {
         let place = path.field("overrides").key(name);
         let Some(joint) = out.find(names, name, &place, chain.optional) else {
             continue;
         };
         // A chain that picked nothing has its own fault.
-        if !picked.is_empty() && !picked.iter().any(|picked| picked.joint == joint) {
+        if !picked.is_empty() && !of_chain.contains(&joint) {
             let fault = format!(
                 "found {}, expected a joint of this chain",
                 rig.describe(joint)
@@ -172,6 +188,7 @@ fn overrides(
 fn swing_joint(
     names: &Names<'_>,
     rig: &Rig,
+    children: &Children,
     plan: &Planned,
     owners: &BTreeMap<usize, usize>,
     out: &mut Resolution,
@@ -185,7 +202,7 @@ fn swing_joint(
             MotionRule::Slide => Motion::Slide,
         }),
         active: p.active.unwrap_or(base.active),
-        tip: tip(names, rig, plan, out),
+        tip: tip(names, rig, children, plan, out),
         damping: p.damping.unwrap_or(base.damping),
         stiffness: p.stiffness.unwrap_or(base.stiffness),
         spring: p.spring.unwrap_or(base.spring),
@@ -214,7 +231,13 @@ fn swing_joint(
 
 /// Where the bone ends: the joint's own tip or tail, the next of the chain's list, the tail for joints without
 /// children, else the first child.
-fn tip(names: &Names<'_>, rig: &Rig, plan: &Planned, out: &mut Resolution) -> Tip {
+fn tip(
+    names: &Names<'_>,
+    rig: &Rig,
+    children: &Children,
+    plan: &Planned,
+    out: &mut Resolution,
+) -> Tip {
     let joint = plan.picked.joint;
     if let Some((own, place)) = &plan.own {
         if let Some(reference) = &own.tip {
@@ -237,7 +260,7 @@ fn tip(names: &Names<'_>, rig: &Rig, plan: &Planned, out: &mut Resolution) -> Ti
     }
     match (plan.picked.tip, plan.parameters.tail) {
         (Some(tip), _) => Tip::Joint(tip),
-        (None, Some(tail)) if rig.children(joint).next().is_none() => virtual_tip(tail),
+        (None, Some(tail)) if children.of(joint).is_empty() => virtual_tip(tail),
         (None, _) => Tip::FirstChild,
     }
 }
@@ -280,15 +303,7 @@ fn reference_limit(
     out: &mut Resolution,
 ) -> Option<ReferenceLimit> {
     let reference = plan.parameters.reference_limit.as_ref()?;
-    let own = plan
-        .own
-        .as_ref()
-        .filter(|(own, _)| own.reference_limit.is_some());
-    let place = own.map_or_else(
-        || plan.chain.field("parameters"),
-        |(_, place)| place.clone(),
-    );
-    let place = place.field("reference_limit").field("joint");
+    let place = plan.reference_place().field("joint");
     let joint = out.find(names, &reference.joint, &place, plan.optional)?;
     if !owners.contains_key(&joint) {
         let fault = format!("found {}, expected a swing joint", rig.describe(joint));
@@ -298,6 +313,51 @@ fn reference_limit(
         joint,
         weight: reference.weight,
     })
+}
+
+/// Reference limits that could do nothing: without a limit to move, on the joint itself, or on one that stays still.
+fn check_references(rig: &Rig, planned: &[Planned], out: &mut Resolution) {
+    if out
+        .swing
+        .iter()
+        .all(|swing| swing.reference_limit.is_none())
+    {
+        return;
+    }
+    let mut complete = rig.clone();
+    complete.swing.clone_from(&out.swing);
+    let tree = SwingTree::new(&complete);
+    for (plan, swing) in planned.iter().zip(&complete.swing) {
+        let Some(reference) = swing.reference_limit else {
+            continue;
+        };
+        let place = plan.reference_place();
+        if swing.limit.is_none() {
+            let fault = format!(
+                "found no limit on {} that it could move, expected one of limit_x_deg, limit_y_deg, limit_z_deg",
+                rig.describe(swing.joint)
+            );
+            out.faults.add(&place, fault);
+        }
+        let place = place.field("joint");
+        if reference.joint == swing.joint {
+            let fault = format!(
+                "found {} itself, expected another swing joint",
+                rig.describe(swing.joint)
+            );
+            out.faults.add(&place, fault);
+            continue;
+        }
+        // One that is no swing joint at all has its fault already.
+        let other = tree.swing_of_joint[reference.joint].map(|index| &complete.swing[index]);
+        if let Some(other) = other.filter(|other| !other.active || tree.bone(other).is_err()) {
+            let fault = format!(
+                "found {}, which is switched off or has no bone, expected a joint that swings",
+                rig.describe(other.joint)
+            );
+            out.faults.add(&place, fault);
+        }
+    }
 }
 
 fn static_collider(

@@ -21,15 +21,22 @@ pub(super) enum Missing {
 pub(super) struct Names<'r> {
     rig: &'r Rig,
     by_name: BTreeMap<&'r str, Vec<usize>>,
+    by_source: BTreeMap<usize, usize>,
 }
 
 impl<'r> Names<'r> {
     pub(super) fn new(rig: &'r Rig) -> Self {
         let mut by_name: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+        let mut by_source = BTreeMap::new();
         for (index, joint) in rig.joints.iter().enumerate() {
             by_name.entry(&joint.name).or_default().push(index);
+            by_source.entry(joint.source).or_insert(index);
         }
-        Self { rig, by_name }
+        Self {
+            rig,
+            by_name,
+            by_source,
+        }
     }
 
     /// The joint that `reference` means.
@@ -52,9 +59,7 @@ impl<'r> Names<'r> {
     /// `#17`.
     fn by_index(&self, reference: &str) -> Option<Vec<usize>> {
         let node: usize = reference.strip_prefix('#')?.parse().ok()?;
-        let mut joints = self.rig.joints.iter();
-        let joint = joints.position(|joint| joint.source == node);
-        Some(joint.into_iter().collect())
+        Some(self.by_source.get(&node).copied().into_iter().collect())
     }
 
     /// `Parent/Child`.

@@ -21,6 +21,43 @@ impl Picked {
     }
 }
 
+/// The children of each joint, so that one can go down without looking at all joints.
+pub(super) struct Children(Vec<Vec<usize>>);
+
+impl Children {
+    pub(super) fn new(rig: &Rig) -> Self {
+        let mut children = vec![Vec::new(); rig.joints.len()];
+        for (index, joint) in rig.joints.iter().enumerate() {
+            if let Some(parent) = joint.parent {
+                children[parent].push(index);
+            }
+        }
+        Self(children)
+    }
+
+    /// Those of `joint`, ascending.
+    pub(super) fn of(&self, joint: usize) -> &[usize] {
+        &self.0[joint]
+    }
+
+    /// `root` and what is below it, at most `deepest` levels with it, in joint order.
+    fn below(&self, root: usize, deepest: usize) -> Vec<usize> {
+        let mut found = vec![root];
+        let mut level = 0..1;
+        for _ in 1..deepest {
+            for at in level.clone() {
+                found.extend_from_slice(self.of(found[at]));
+            }
+            level = level.end..found.len();
+            if level.is_empty() {
+                break;
+            }
+        }
+        found.sort_unstable();
+        found
+    }
+}
+
 /// What a chain is called in messages: its name, or what picks it.
 pub(super) fn label(chain: &ChainRule) -> String {
     let picks = [&chain.name, &chain.root, &chain.pattern];
@@ -32,6 +69,7 @@ pub(super) fn label(chain: &ChainRule) -> String {
 pub(super) fn pick(
     names: &Names<'_>,
     rig: &Rig,
+    children: &Children,
     chain: &ChainRule,
     path: &FieldPath,
     out: &mut Resolution,
@@ -39,7 +77,10 @@ pub(super) fn pick(
     if let Some(root) = &chain.root {
         let place = path.field("root");
         let root = out.find(names, root, &place, chain.optional);
-        root.map_or_else(Vec::new, |root| below(names, rig, chain, root, path, out))
+        let Some(root) = root else {
+            return Vec::new();
+        };
+        below(names, rig, children, chain, root, path, out)
     } else if let Some(pattern) = &chain.pattern {
         matching(rig, chain, pattern, &path.field("pattern"), out)
     } else {
@@ -51,6 +92,7 @@ pub(super) fn pick(
 fn below(
     names: &Names<'_>,
     rig: &Rig,
+    children: &Children,
     chain: &ChainRule,
     root: usize,
     path: &FieldPath,
@@ -71,20 +113,17 @@ fn below(
         },
     };
     let deepest = chain.depth.unwrap_or(usize::MAX);
-    let mut levels = vec![0_usize; rig.joints.len()];
-    for joint in root..rig.joints.len() {
-        let above = rig.joints[joint].parent.map_or(0, |parent| levels[parent]);
-        levels[joint] = match joint == root {
-            true => 1,
-            false if above > 0 => above + 1,
-            false => 0,
-        };
-    }
-    (root..rig.joints.len())
-        .filter(|&joint| (1..=deepest).contains(&levels[joint]))
-        .filter(|&joint| last.is_none_or(|last| rig.is_below(last, joint)))
-        .map(Picked::plain)
-        .collect()
+    let joints = match last {
+        None => children.below(root, deepest),
+        Some(last) => {
+            let up = std::iter::successors(Some(last), |&joint| rig.joints[joint].parent);
+            let mut way: Vec<usize> = up.take_while(|&joint| joint >= root).collect();
+            way.reverse();
+            way.truncate(deepest);
+            way
+        }
+    };
+    joints.into_iter().map(Picked::plain).collect()
 }
 
 /// `pattern`.

@@ -197,19 +197,103 @@ fn an_axis_without_limits_is_free_and_no_limits_are_no_limit() {
     assert_eq!(rig.swing[1].limit, None);
 }
 
+/// A tail whose first joint has these parameters, beside hair that swings.
+fn tail_with(parameters: &str) -> String {
+    format!(
+        r#"(version: 1, chains: [(root: "hair_01"), (joints: ["tail_01"], parameters: ({parameters}))])"#
+    )
+}
+
 #[test]
 fn a_reference_limit_needs_a_swing_joint() {
     let text = |joint: &str| {
-        format!(
-            r#"(version: 1, chains: [(root: "tail_01", parameters: (reference_limit: (joint: "{joint}", weight: 0.5)))])"#
-        )
+        tail_with(&format!(
+            r#"limit_x_deg: (0, 9), reference_limit: (joint: "{joint}", weight: 0.5)"#
+        ))
     };
-    let reference = applied(person(), &text("tail_02")).swing[0]
+    let reference = applied(person(), &text("hair_02")).swing[3]
         .reference_limit
         .unwrap();
-    assert_eq!((reference.joint, reference.weight), (6, 0.5));
+    assert_eq!((reference.joint, reference.weight), (3, 0.5));
     let found = fault(person(), &text("head"));
-    assert!(found.contains("1:79: chains[0].parameters.reference_limit.joint: found \"head\" (node 101), expected a swing joint"), "{found}");
+    assert!(found.contains("chains[1].parameters.reference_limit.joint: found \"head\" (node 101), expected a swing joint"), "{found}");
+}
+
+#[test]
+fn a_reference_limit_that_could_do_nothing_is_a_fault() {
+    for (joint, expected) in [
+        (
+            "tail_01",
+            "reference_limit.joint: found \"tail_01\" (node 105) itself, expected another swing joint",
+        ),
+        (
+            "hair_03",
+            "reference_limit.joint: found \"hair_03\" (node 104), which is switched off or has no bone",
+        ),
+    ] {
+        let text =
+            format!(r#"limit_x_deg: (0, 9), reference_limit: (joint: "{joint}", weight: 1)"#);
+        let found = fault(person(), &tail_with(&text));
+        assert!(found.contains(expected), "{found}");
+    }
+    let found = fault(
+        person(),
+        &tail_with(r#"reference_limit: (joint: "hair_02", weight: 1)"#),
+    );
+    assert!(
+        found.contains(
+            "reference_limit: found no limit on \"tail_01\" (node 105) that it could move"
+        ),
+        "{found}"
+    );
+}
+
+#[test]
+fn until_stops_at_the_depth() {
+    let text = r#"(version: 1, chains: [(root: "hips", until: "hair_02", depth: 2)])"#;
+    assert_eq!(joints(&applied(person(), text)), [0, 1]);
+}
+
+/// Joints "j0", "j1", …, each on its parent.
+fn large(count: usize, parent: impl Fn(usize) -> usize) -> Rig {
+    let joint = |index: usize| Joint {
+        name: format!("hair_{index}"),
+        source: index,
+        parent: (index > 0).then(|| parent(index)),
+        rest: JointTransform::rigid(Vec3::new(0.0, -1e-3, 0.0), Quat::IDENTITY),
+    };
+    Rig::new((0..count).map(joint).collect())
+}
+
+#[test]
+fn large_rigs_are_applied_and_checked_in_time_that_grows_with_their_size() {
+    const COUNT: usize = 30_000;
+    let text = r#"(version: 1, defaults: (tail: (axis: (0, 1, 0), length: 0.1), spring: 0.9), chains: [(root: "hair_0")])"#;
+    let until = format!(
+        r#"(version: 1, chains: [(root: "hair_0", until: "hair_{}")])"#,
+        COUNT - 1
+    );
+    let file = |text| parse(Path::new("rig.ron"), text).unwrap();
+    let star = large(COUNT, |_| 0);
+    let chain = large(COUNT, |index| index - 1);
+    // Strands of two joints: each is a candidate of its own where no chain picks it.
+    let strands = large(COUNT, |index| if index % 2 == 1 { 0 } else { index - 1 });
+    let begin = std::time::Instant::now();
+    for (rig, text) in [
+        (&star, text),
+        (&chain, text),
+        (&chain, &until),
+        (&strands, text),
+        (&strands, "(version: 1)"),
+    ] {
+        let mut applied = rig.clone();
+        file(text).apply(&mut applied).unwrap();
+        let report = check::check(&file(text), rig, &check::Use::default());
+        assert!(!report.is_refused());
+    }
+    let seconds = begin.elapsed().as_secs_f64();
+    // Half a second alone on a slow machine; what grows with the square takes minutes.
+    assert!(seconds < 15.0, "{seconds} s");
 }
 
 #[test]

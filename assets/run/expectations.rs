@@ -88,17 +88,6 @@ impl<'s> Judge<'s> {
 }
 
 impl Watched<'_> {
-    /// What the scene calls it.
-    fn name(&self) -> &'static str {
-        match self.expectation {
-            Expectation::TipAt { .. } => "tip_at",
-            Expectation::LengthsKept { .. } => "lengths_kept",
-            Expectation::NoPenetration { .. } => "no_penetration",
-            Expectation::LargestDeflection { .. } => "largest_deflection",
-            Expectation::StateHash { .. } => "state_hash",
-        }
-    }
-
     /// The frame in the expectation's own measure.
     fn see(&self, stage: &Stage, actor: usize) -> Seen {
         match self.expectation {
@@ -119,55 +108,78 @@ impl Watched<'_> {
     }
 
     fn verdict(&self, state: StateHash) -> Verdict {
-        let looks = !matches!(self.expectation, Expectation::StateHash { .. });
-        if looks && self.worst.is_none() {
-            // What nobody saw does not hold.
+        let expected = self.expected();
+        if let Expectation::StateHash { hash } = self.expectation {
             return Verdict {
-                holds: false,
-                message: format!("{}: nothing swings that it is about", self.name()),
+                holds: state.to_hex().starts_with(hash.as_str()),
+                message: format!("{expected}: found {state}"),
             };
         }
-        let (value, place) = self.worst.clone().unwrap_or_default();
+        // What was never looked at is not known to hold.
+        let Some((value, place)) = &self.worst else {
+            let why = match self.swing {
+                Some(_) => "the joint does not move",
+                None => "nothing swings on this rig",
+            };
+            return Verdict {
+                holds: false,
+                message: format!("{expected}: {why}"),
+            };
+        };
+        let (holds, found) = match self.expectation {
+            Expectation::StateHash { .. } => (false, String::new()),
+            Expectation::TipAt { within, .. } => (value <= within, format!("off by {value:.6} m")),
+            Expectation::LengthsKept { within, .. } => {
+                (value <= within, format!("off by {value:.1e}"))
+            }
+            Expectation::NoPenetration { deeper_than, .. } => {
+                (value <= deeper_than, format!("{value:.6} m"))
+            }
+            Expectation::LargestDeflection { .. } => {
+                let (low, high) = self.deflections();
+                ((low..=high).contains(value), format!("{value:.2}°"))
+            }
+        };
+        Verdict {
+            holds,
+            message: format!("{expected}: {found} ({place})"),
+        }
+    }
+
+    /// The expectation for people.
+    fn expected(&self) -> String {
         match self.expectation {
-            Expectation::StateHash { hash } => Verdict {
-                holds: state.to_hex().starts_with(hash.as_str()),
-                message: format!("state hash {hash}: found {state}"),
-            },
+            Expectation::StateHash { hash } => format!("state hash {hash}"),
             Expectation::TipAt {
                 joint,
                 position,
                 within,
                 time,
                 ..
-            } => Verdict {
-                holds: value <= *within,
-                message: format!(
-                    "tip of \"{joint}\" within {within} m of {} at {time} s: off by {value:.6} m ({place})",
-                    point(Vec3::from_array(*position)),
-                ),
-            },
-            Expectation::LengthsKept { within, .. } => Verdict {
-                holds: value <= *within,
-                message: format!("lengths kept within {within:e}: off by {value:.1e} ({place})"),
-            },
-            Expectation::NoPenetration { deeper_than, .. } => Verdict {
-                holds: value <= *deeper_than,
-                message: format!("nothing deeper than {deeper_than} m: {value:.6} m ({place})"),
-            },
+            } => {
+                let position = point(Vec3::from_array(*position));
+                format!("tip of \"{joint}\" within {within} m of {position} at {time} s")
+            }
+            Expectation::LengthsKept { within, .. } => format!("lengths kept within {within:e}"),
+            Expectation::NoPenetration { deeper_than, .. } => {
+                format!("nothing deeper than {deeper_than} m")
+            }
+            Expectation::LargestDeflection { joint, .. } => {
+                let (low, high) = self.deflections();
+                format!("largest deflection of \"{joint}\" from {low}° to {high}°")
+            }
+        }
+    }
+
+    /// Both ends of the range of a largest deflection, degrees.
+    fn deflections(&self) -> (f32, f32) {
+        match self.expectation {
             Expectation::LargestDeflection {
-                joint,
                 at_least_deg,
                 at_most_deg,
                 ..
-            } => {
-                let (low, high) = (at_least_deg.unwrap_or(0.0), at_most_deg.unwrap_or(180.0));
-                Verdict {
-                    holds: (low..=high).contains(&value),
-                    message: format!(
-                        "largest deflection of \"{joint}\" from {low}° to {high}°: {value:.2}° ({place})"
-                    ),
-                }
-            }
+            } => (at_least_deg.unwrap_or(0.0), at_most_deg.unwrap_or(180.0)),
+            _ => (0.0, 180.0),
         }
     }
 }

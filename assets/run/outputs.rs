@@ -7,17 +7,20 @@ use std::path::{Path, PathBuf};
 use super::expectations::{refuse, swing_of};
 use super::{RunOptions, Stage};
 use crate::assets::Error;
+use crate::assets::bake::{check_size, for_file};
+use crate::assets::check::counted;
 use crate::assets::patch::{
     self, BakedClip, BakedTarget, BakedTrack, BakedValues, PatchOptions, patch,
 };
 use crate::assets::scene::{Output, Scene};
-use crate::clip::{self, ClipPlayer, TrackValues};
+use crate::clip::{ClipPlayer, TrackValues};
 use crate::pose::LocalPose;
 use crate::rig::Rig;
 
 /// Everything that is being recorded.
 pub struct Recorder {
     outputs: Vec<Recording>,
+    warnings: Vec<String>,
 }
 
 enum Recording {
@@ -30,8 +33,6 @@ struct Baked {
     file: PathBuf,
     actor: usize,
     name: String,
-    /// Whether the actor's clip has tracks of scale or morph weights, which are not recorded.
-    loses: bool,
     times: Vec<f32>,
     rotations: Vec<(usize, Vec<[f32; 4]>)>,
     translations: Vec<(usize, Vec<[f32; 3]>)>,
@@ -46,23 +47,33 @@ struct Trace {
 }
 
 impl Recorder {
-    /// Prepares the outputs of `scene`; none when the options name no folder.
+    /// Prepares the outputs of `scene` and makes their folders; none when the options name no folder.
     ///
     /// # Errors
-    /// [`Error::Faults`] for joints that are no swing joints; [`Error::Exists`] for a file that is there already.
+    /// [`Error::Faults`] for joints that are no swing joints; [`Error::Exists`] for a file that is there already;
+    /// [`Error::Request`] for one that does not fit the model, is a file that the scene reads, or would be too large.
     pub fn new(scene: &Scene, stage: &Stage, options: &RunOptions) -> Result<Self, Error> {
-        let (mut outputs, mut faults) = (Vec::new(), Vec::new());
+        let (mut outputs, mut faults, mut warnings) = (Vec::new(), Vec::new(), Vec::new());
         let asked = options.out_dir.iter().flat_map(|folder| {
             let outputs = scene.rules().outputs.iter().enumerate();
             outputs.map(move |(index, output)| (index, output, scene.output(folder, output)))
         });
         for (index, output, file) in asked {
+            let read = scene.rig().into_iter().chain([scene.file().to_path_buf()]);
+            for read in read {
+                patch::refuse_same(&file, &read)?;
+            }
             if file.exists() && !options.overwrite {
                 return Err(Error::Exists(file));
             }
             outputs.push(match output {
                 Output::Baked { actor, clip, .. } => {
-                    Recording::Baked(Baked::new(stage, file, *actor, clip.as_deref()))
+                    patch::check_extension(stage.container.form, &file)?;
+                    let baked = Baked::new(stage, file, *actor, clip.as_deref());
+                    check_size(scene.frames() + 1, baked.numbers())?;
+                    let left_out = baked.left_out(stage);
+                    warnings.extend(left_out.map(|why| format!("outputs[{index}]: {why}")));
+                    Recording::Baked(baked)
                 }
                 Output::Trace { actor, joints, .. } => {
                     let found = joints.iter().map(|joint| swing_of(&stage.rig, joint));
@@ -78,7 +89,12 @@ impl Recorder {
             });
         }
         refuse(scene.file(), faults)?;
-        Ok(Self { outputs })
+        for output in &outputs {
+            let (Recording::Baked(Baked { file, .. }) | Recording::Trace(Trace { file, .. })) =
+                output;
+            make_folder(file)?;
+        }
+        Ok(Self { outputs, warnings })
     }
 
     /// Keeps the frame that just ran.
@@ -102,18 +118,11 @@ impl Recorder {
         warnings: &mut Vec<String>,
     ) -> Result<Vec<PathBuf>, Error> {
         let mut files = Vec::new();
+        warnings.extend(self.warnings);
         for output in self.outputs {
             match output {
                 Recording::Baked(baked) => {
                     let file = baked.file.clone();
-                    make_folder(&file)?;
-                    if baked.loses {
-                        warnings.push(format!(
-                            "{}: the tracks of scale and morph weights of \"{}\" are left out",
-                            file.display(),
-                            baked.name
-                        ));
-                    }
                     let patch_options = PatchOptions::default();
                     let patched = patch(
                         &stage.container,
@@ -127,7 +136,6 @@ impl Recorder {
                     files.extend(written.files);
                 }
                 Recording::Trace(trace) => {
-                    make_folder(&trace.file)?;
                     write_whole(&trace.file, trace.text.as_bytes())?;
                     files.push(trace.file);
                 }
@@ -172,16 +180,11 @@ impl Baked {
         turned.sort_unstable();
         turned.dedup();
         let moved = of_kind(|v| matches!(v, TrackValues::Translation(_)));
-        let left_out = |values: &TrackValues| {
-            matches!(values, TrackValues::Scale(_) | TrackValues::Weights { .. })
-        };
-        let loses = tracks.iter().any(|track| left_out(&track.values));
         let clip_name = player.map_or("swing", |player| &player.clip.name);
         Self {
             file,
             actor,
             name: name.unwrap_or(clip_name).to_owned(),
-            loses,
             times: Vec::new(),
             rotations: turned
                 .into_iter()
@@ -189,6 +192,33 @@ impl Baked {
                 .collect(),
             translations: moved.map(|joint| (joint, Vec::new())).collect(),
         }
+    }
+
+    /// Numbers kept per frame.
+    fn numbers(&self) -> usize {
+        4 * self.rotations.len() + 3 * self.translations.len()
+    }
+
+    /// A warning when the actor's clip moves what a baked clip has no tracks for.
+    fn left_out(&self, stage: &Stage) -> Option<String> {
+        let player = stage
+            .host
+            .world
+            .get::<ClipPlayer>(stage.actors[self.actor])?;
+        let tracks = player.clip.tracks.iter().filter(|track| {
+            matches!(
+                track.values,
+                TrackValues::Scale(_) | TrackValues::Weights { .. }
+            )
+        });
+        let count = tracks.count();
+        (count > 0).then(|| {
+            format!(
+                "clip \"{}\" has {} of scale or morph weights, which the baked clip leaves out; `flounce bake` keeps them",
+                player.clip.name,
+                counted(count, "track")
+            )
+        })
     }
 
     fn keep(&mut self, stage: &Stage, time: f64) {
@@ -207,7 +237,7 @@ impl Baked {
     /// What was kept as a new clip of the file.
     fn clip(self, rig: &Rig) -> BakedClip {
         let rotations = self.rotations.into_iter().map(|(node, mut values)| {
-            clip::align_hemispheres(&mut values, 1, 0);
+            for_file(&mut values);
             (node, BakedValues::Rotation(values))
         });
         let translations = self.translations.into_iter();

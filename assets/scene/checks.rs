@@ -6,7 +6,7 @@ use super::schema::{
 };
 use super::stays_inside;
 use crate::assets::rig_file::ranges::{direction, in_range, point};
-use crate::assets::text::{Faults, FieldPath, VERSION, quoted};
+use crate::assets::text::{Faults, FieldPath, VERSION, one_of, quoted};
 
 /// Most actors of a scene: more is a mistyped number.
 const MOST_ACTORS: usize = 1_000_000;
@@ -33,6 +33,10 @@ pub(super) fn check(rules: &SceneRules) -> Faults {
     if !(1.0..=1000.0).contains(&rules.rate_hz) {
         let fault = format!("found {}, expected 1 to 1000", rules.rate_hz);
         faults.add(&rate, fault);
+    }
+    if rules.seed != 0 {
+        let place = root.field("seed");
+        faults.add(&place, "a seed is not supported yet: nothing is random");
     }
     profile(&rules.profile, &root.field("profile"), &mut faults);
     properties(&rules.properties, &root.field("properties"), &mut faults);
@@ -186,20 +190,20 @@ fn check_output(
     let place = path.field("file");
     output_path(output.file(), &place, faults);
     let endings: &[&str] = match output {
-        Output::Baked { .. } => &["glb", "gltf"],
-        Output::Trace { .. } => &["csv"],
+        Output::Baked { .. } => &[".glb", ".gltf", ".vrm"],
+        Output::Trace { .. } => &[".csv"],
     };
     let ending = output
         .file()
-        .rsplit_once('.')
-        .map_or("", |(_, ending)| ending);
+        .rfind('.')
+        .map_or("", |dot| &output.file()[dot..]);
     if !endings.contains(&ending) {
         let found = quoted(output.file());
         faults.add(
             &place,
             format!(
-                "found {found}, expected a name that ends in .{}",
-                endings.join(" or .")
+                "found {found}, expected a name that ends in {}",
+                one_of(endings)
             ),
         );
     }

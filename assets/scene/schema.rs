@@ -27,7 +27,7 @@ pub struct SceneRules {
     /// Frames per second, 1 to 1000. Default 60.
     #[serde(default = "sixty")]
     pub rate_hz: f64,
-    /// Of everything random. Default 0.
+    /// Of everything random; nothing is yet, so that only the default, 0, is accepted.
     #[serde(default, skip_serializing_if = "is_default")]
     pub seed: u64,
     /// The solver's switches.
@@ -64,6 +64,9 @@ fn one_actor() -> Vec<ActorRule> {
 }
 
 /// A group of actors that play the same clip.
+///
+/// Where they stand (`offset`, `spacing`, `columns`) does not change how they move: swing joints are simulated in model
+/// space. No output is in world space yet, so that placement shows in none.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename = "Actor")]
 pub struct ActorRule {
@@ -304,7 +307,8 @@ pub struct ProfileRule {
     pub root: Root,
     /// Substeps of settling after a reset, at most 10000. Default 30.
     pub prewarm: u32,
-    /// Cap on substeps per frame, 1 to 1000. Default 8.
+    /// Cap on substeps per frame, 1 to 1000; raised to what a frame at the scene's `rate_hz` needs, so that no time is
+    /// dropped. Default 8.
     pub max_substeps: u32,
     /// Default documented.
     #[serde(skip_serializing_if = "is_default")]
@@ -384,7 +388,7 @@ impl ProfileRule {
 pub enum Output {
     /// The model with the motion of one actor as a clip.
     Baked {
-        /// A `.glb` or `.gltf` file.
+        /// A `.glb` or `.vrm` file for a binary model, a `.gltf` file for a text one.
         file: String,
         /// Which actor, numbered from 0 through all groups. Default 0.
         #[serde(default)]

@@ -96,6 +96,18 @@ fn what_the_profile_cannot_do_yet_is_refused() {
 }
 
 #[test]
+fn a_seed_is_refused_until_something_is_random() {
+    assert!(refusal("seed: 7").contains("seed: a seed is not supported yet"));
+    assert_eq!(scene(&with("seed: 0")).rules().seed, 0);
+}
+
+#[test]
+fn a_vrm_may_be_written_as_one() {
+    let scene = scene(&with("outputs: [baked(file: \"a.vrm\")]"));
+    assert_eq!(scene.rules().outputs[0].file(), "a.vrm");
+}
+
+#[test]
 fn values_out_of_range_are_refused_at_their_place() {
     for (fields, expected) in [
         ("rate_hz: 0", "1:51: rate_hz: found 0, expected 1 to 1000"),
@@ -175,7 +187,7 @@ fn outputs_stay_in_their_folder() {
 
 #[test]
 fn outputs_have_their_ending_their_actor_and_their_own_file() {
-    assert!(refusal("outputs: [baked(file: \"a.fbx\")]").contains("ends in .glb or .gltf"));
+    assert!(refusal("outputs: [baked(file: \"a.fbx\")]").contains("ends in .glb, .gltf or .vrm"));
     assert!(refusal("outputs: [baked(file: \"a.glb\", actor: 2)]").contains("found actor 2"));
     let twice = refusal("outputs: [baked(file: \"a.glb\"), baked(file: \"a.glb\")]");
     assert!(

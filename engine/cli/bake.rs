@@ -1,12 +1,13 @@
 //! `flounce bake`: swing motion into a model's clips.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::Args;
 use flounce::assets::Error;
 use flounce::assets::bake::{self, BakeOptions, BakeReport, ClipReport};
+use flounce::assets::check::counted;
 use flounce::assets::patch::{self, Written};
 
 use super::{Rigged, bytes, file_size, progress_bar, read_rigged, show_warnings, table};
@@ -26,7 +27,8 @@ pub struct BakeArguments {
     /// The rig file (RON): which joints swing, and how
     #[arg(long, value_name = "RIG.ron")]
     rig: PathBuf,
-    /// The output; .glb for a .glb, .gltf (with a .bin beside it) for a .gltf. Default: MODEL.baked.EXT
+    /// The output, in a folder that exists; .glb or .vrm for a binary model, .gltf (with a .bin beside it) for a .gltf.
+    /// Default: MODEL.baked.EXT
     #[arg(short, long, value_name = "OUT")]
     output: Option<PathBuf>,
     /// Bake only this clip, by name or #index; may be given several times
@@ -38,19 +40,19 @@ pub struct BakeArguments {
     /// The clips are loops: play each until its end meets its start
     #[arg(long = "loop")]
     looped: bool,
-    /// Length of the motion of a model without clips
-    #[arg(long, value_name = "S", default_value_t = 2.0)]
-    seconds: f32,
+    /// Length of the motion of a model without clips; others keep their own lengths [default: 2]
+    #[arg(long, value_name = "S")]
+    seconds: Option<f32>,
     /// Drop keys as long as no joint turns by more than this; 0 keeps all
     #[arg(long, value_name = "DEG", default_value_t = 0.0)]
     tolerance_deg: f32,
     /// Take VRM spring bones out of the output, which a viewer would simulate on top
     #[arg(long)]
     strip_springs: bool,
-    /// Print the hash of the state after every frame
+    /// Print the hash of the state after every frame: #ANIMATION CLIP frame N HASH
     #[arg(long)]
     hashes: bool,
-    /// Overwrite the output
+    /// Overwrite the output, even where it is the model
     #[arg(long)]
     force: bool,
     /// No progress, no summary
@@ -63,7 +65,15 @@ pub fn run(arguments: &BakeArguments) -> Result<ExitCode, Error> {
     let begin = Instant::now();
     let out = arguments.output.clone();
     let out = out.unwrap_or_else(|| super::default_output(&arguments.model));
-    refuse_output(&out, arguments)?;
+    // Said before the work is done, not after.
+    patch::refuse_same(&out, &arguments.rig)?;
+    if !arguments.force {
+        patch::refuse_same(&out, &arguments.model)?;
+        if out.exists() {
+            return Err(Error::Exists(out));
+        }
+    }
+    // The output may take the model's place.
     let before = file_size(&arguments.model);
     let Rigged {
         model,
@@ -71,18 +81,24 @@ pub fn run(arguments: &BakeArguments) -> Result<ExitCode, Error> {
         rig,
         ..
     } = read_rigged(&arguments.model, &arguments.rig)?;
-    patch::check_extension(container.form, &out)?;
+    patch::check_output(container.form, &out)?;
+    let defaults = BakeOptions::default();
     let options = BakeOptions {
         clips: arguments.clip.clone(),
         rate_hz: arguments.rate,
         looped: arguments.looped,
-        seconds: arguments.seconds,
+        seconds: arguments.seconds.unwrap_or(defaults.seconds),
         tolerance_deg: arguments.tolerance_deg,
         hashes: arguments.hashes,
         strip_springs: arguments.strip_springs,
-        ..BakeOptions::default()
+        ..defaults
     };
     let clips = bake::select_clips(&model, &options)?;
+    if arguments.seconds.is_some() && !model.clips.is_empty() {
+        show_warnings(&[
+            "--seconds has no effect: the model has clips, which keep their lengths".to_owned(),
+        ]);
+    }
     let bar = progress_bar(
         bake::count_frames(&clips, &options),
         "frames",
@@ -92,6 +108,7 @@ pub fn run(arguments: &BakeArguments) -> Result<ExitCode, Error> {
         bar.inc(frames);
     })?;
     bar.finish_and_clear();
+    show_warnings(&report.warnings);
     show_warnings(&patched.warnings);
     let written = patch::write(&patched, &out, arguments.force)?;
     show_warnings(&written.warnings);
@@ -101,58 +118,13 @@ pub fn run(arguments: &BakeArguments) -> Result<ExitCode, Error> {
         print_summary(&report, &written, before, begin.elapsed().as_secs_f64());
     }
     warn_invalid(&report);
-    warn_open_loops(&report);
     Ok(ExitCode::SUCCESS)
-}
-
-/// What can be said of the output before any work is done.
-fn refuse_output(out: &Path, arguments: &BakeArguments) -> Result<(), Error> {
-    let folder = match out.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    if !folder.is_dir() {
-        let folder = folder.display();
-        return Err(Error::Request(format!(
-            "{}: the folder {folder} does not exist",
-            out.display()
-        )));
-    }
-    let same = |input: &Path| {
-        let found = (out.canonicalize(), input.canonicalize());
-        matches!(found, (Ok(a), Ok(b)) if a == b)
-    };
-    if same(&arguments.rig) {
-        let out = out.display();
-        return Err(Error::Request(format!(
-            "{out} is the rig file; the output needs another name"
-        )));
-    }
-    if out.exists() && !arguments.force {
-        return Err(Error::Exists(out.to_path_buf()));
-    }
-    Ok(())
-}
-
-/// Names the loops whose end does not meet their start.
-fn warn_open_loops(report: &BakeReport) {
-    for clip in &report.clips {
-        if let Some(seam) = clip.seam.filter(|seam| !seam.is_closed()) {
-            eprintln!(
-                "warning: clip \"{}\" does not close after {} passes: {:.2} mm and {:.0} mm/s apart; the clip's own end may not meet its start, or its length is no multiple of 1/60 s",
-                clip.name,
-                seam.passes,
-                seam.position * 1e3,
-                seam.velocity * 1e3
-            );
-        }
-    }
 }
 
 fn print_hashes(report: &BakeReport) {
     for clip in &report.clips {
         for (frame, hash) in clip.hashes.iter().enumerate() {
-            println!("{} frame {frame} {hash}", clip.name);
+            println!("#{} {} frame {frame} {hash}", clip.index, clip.name);
         }
     }
 }
@@ -198,10 +170,10 @@ fn print_summary(report: &BakeReport, written: &Written, before: u64, seconds: f
     let steps = report.substeps() * report.joints as u64;
     let each = report.busy_seconds * 1e9 / steps.max(1) as f64;
     println!(
-        "{} clips, {} joints, {} substeps; {each:.0} ns per joint-substep with sampling and recording; {seconds:.2} s in all",
-        report.clips.len(),
-        report.joints,
-        report.substeps(),
+        "{}, {}, {}; {each:.0} ns per joint-substep with sampling and recording; {seconds:.2} s in all",
+        counted(report.clips.len(), "clip"),
+        counted(report.joints, "joint"),
+        counted(report.substeps() as usize, "substep"),
     );
     for file in &written.files {
         println!(

@@ -8,7 +8,7 @@ use flounce::assets::check::{self, Use};
 use flounce::assets::{Error, import, rest_check, rig_file};
 use flounce::swing::{ActorProperties, SwingProfile};
 
-use super::show_warnings;
+use super::{refuse_model, show_warnings};
 
 /// Check a rig file against a model: names on both sides, passive joints, suspicious values.
 ///
@@ -25,6 +25,7 @@ pub struct CheckArguments {
 
 /// Runs the command.
 pub fn run(arguments: &CheckArguments) -> Result<ExitCode, Error> {
+    refuse_model(&arguments.rig, "check wants a RON rig file first")?;
     let (model, _) = import::read_model(&arguments.model)?;
     show_warnings(&model.warnings);
     let rules = rig_file::read(&arguments.rig)?;

@@ -1,6 +1,7 @@
 //! The commands, one file each, and what they share: errors, warnings, progress.
 
 use std::fmt::Write as _;
+use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -25,43 +26,73 @@ pub fn start_log() {
 }
 
 /// Shows an error on stderr; where a RON file is at fault, the place in it.
+///
+/// Lines are wrapped for terminals only: programs that read stderr want a message in one line.
 pub fn show_error(error: Error) {
+    if !std::io::stderr().is_terminal() {
+        // It fails only where another one is set, which nobody does.
+        let _ = miette::set_hook(Box::new(|_| {
+            let options = miette::MietteHandlerOpts::new();
+            Box::new(options.wrap_lines(false).break_words(false).build())
+        }));
+    }
     eprintln!("{:?}", report(error));
 }
 
 fn report(error: Error) -> Report {
+    let headline = error.to_string();
+    let mut diagnostic = MietteDiagnostic::new(headline);
     let Error::Ron {
         file,
         text,
         line,
         column,
-        message,
         help,
+        ..
     } = error
     else {
-        return Report::new(MietteDiagnostic::new(error.to_string()));
-    };
-    let headline = format!("{}:{line}:{column}: {message}", file.display());
-    let mut diagnostic = MietteDiagnostic::new(headline);
-    diagnostic.help = help.or_else(|| looks_binary(&text).then(|| NOT_RON.to_owned()));
-    let at = offset(&text, line, column);
-    let here = text.lines().nth(line.saturating_sub(1)).unwrap_or("");
-    if text.trim().is_empty() || looks_binary(&text) || here.len() > LONGEST_LINE {
         return Report::new(diagnostic);
-    }
-    let length = text[at..].chars().next().map_or(0, char::len_utf8);
+    };
+    diagnostic.help = help;
+    let Some((at, length)) = label(&text, line, column) else {
+        return Report::new(diagnostic);
+    };
     let label = LabeledSpan::new(Some("here".to_owned()), at, length);
     let source = NamedSource::new(file.display().to_string(), text);
     Report::new(diagnostic.with_label(label)).with_source_code(source)
 }
 
-/// A line of more bytes is not shown: it would flood the terminal.
-const LONGEST_LINE: usize = 500;
-const NOT_RON: &str = "this looks like a model; a RON text file is expected here";
+/// The byte and the length of the character to point at: that of a line and column, or the last one before; `None`
+/// where there is no text that people would want to see.
+fn label(text: &str, line: usize, column: usize) -> Option<(usize, usize)> {
+    /// Longer lines fill the screen and show nothing.
+    const LONGEST_LINE: usize = 500;
+    let seen = text.trim_end();
+    let (last, _) = seen.char_indices().next_back()?;
+    let at = offset(text, line, column).min(last);
+    let start = seen[..at].rfind('\n').map_or(0, |newline| newline + 1);
+    let shown = seen[start..].split('\n').next().unwrap_or("");
+    let binary = text.contains('\0') || text.contains(char::REPLACEMENT_CHARACTER);
+    if binary || shown.len() > LONGEST_LINE {
+        return None;
+    }
+    Some((at, seen[at..].chars().next().map_or(0, char::len_utf8)))
+}
 
-/// Whether a text is none, such as a model that was named in place of a rig file.
-fn looks_binary(text: &str) -> bool {
-    text.starts_with("glTF") || text.contains('\0')
+/// Says it in one sentence when `file`, meant as RON, is a model; `wants` names what takes it and what it takes.
+pub fn refuse_model(file: &Path, wants: &str) -> Result<(), Error> {
+    let extension = file.extension().unwrap_or_default().to_ascii_lowercase();
+    let mut start = [0; 4];
+    let opened = std::fs::File::open(file).and_then(|mut opened| opened.read_exact(&mut start));
+    // What cannot be read is the reader's to report.
+    let magic = opened.is_ok() && start == *b"glTF";
+    if magic || ["glb", "gltf", "vrm"].iter().any(|e| extension == *e) && file.is_file() {
+        return Err(Error::Request(format!(
+            "{}: this looks like a glTF file; {wants}",
+            file.display()
+        )));
+    }
+    Ok(())
 }
 
 /// Byte offset of a 1-based line and column, inside the text whatever they say.
@@ -73,14 +104,7 @@ fn offset(text: &str, line: usize, column: usize) -> usize {
         .sum();
     let rest = text.get(start..).unwrap_or("");
     let within = rest.char_indices().nth(column.saturating_sub(1));
-    let at = start + within.map_or(rest.len(), |(at, _)| at);
-    // The end of the file has nothing to point at; its last character has.
-    let last = text
-        .trim_end()
-        .char_indices()
-        .next_back()
-        .map_or(0, |(at, _)| at);
-    at.min(last)
+    start + within.map_or(rest.len(), |(at, _)| at)
 }
 
 /// Shows warnings on stderr, each once, not more than a screenful.
@@ -154,6 +178,7 @@ pub fn table(rows: &[Vec<String>]) -> String {
 /// Reads a model, a rig file, and puts the one on the other; warnings are shown.
 pub fn read_rigged(model: &Path, rig_file: &Path) -> Result<Rigged, Error> {
     use flounce::assets::{import, rig_file};
+    refuse_model(rig_file, "--rig wants a RON rig file")?;
     let (model, container) = import::read_model(model)?;
     show_warnings(&model.warnings);
     let rules = rig_file::read(rig_file)?;
@@ -185,4 +210,64 @@ pub fn default_output(model: &Path) -> PathBuf {
         .to_string_lossy()
         .into_owned();
     model.with_extension(format!("baked.{extension}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ron(text: &str, line: usize, column: usize) -> String {
+        let error = Error::Ron {
+            file: "rig.ron".into(),
+            text: text.to_owned(),
+            line,
+            column,
+            message: "found the end, expected `)`".to_owned(),
+            help: None,
+        };
+        format!("{:?}", report(error))
+    }
+
+    #[test]
+    fn an_error_at_the_end_of_a_file_shows_its_message_and_the_last_character() {
+        for (text, line, column) in [
+            ("(version: 1", 1, 12),
+            ("(version: 1,\n", 2, 1),
+            ("(a", 9, 99),
+        ] {
+            let shown = ron(text, line, column);
+            assert!(shown.contains("found the end, expected `)`"), "{shown}");
+            assert!(shown.contains("here"), "{shown}");
+        }
+        assert_eq!(label("(a:\n1", 2, 2), Some((4, 1)));
+        assert_eq!(label("(ä\n\n", 3, 1), Some((1, 2)));
+    }
+
+    #[test]
+    fn an_empty_file_shows_its_message_alone() {
+        let shown = ron("", 1, 1);
+        assert!(shown.contains("rig.ron:1:1: found the end"), "{shown}");
+        assert!(!shown.contains("here"), "{shown}");
+    }
+
+    #[test]
+    fn text_that_nobody_reads_is_not_shown() {
+        assert_eq!(label(&"x".repeat(501), 1, 7), None);
+        assert_eq!(label("glTF\0\u{fffd}", 1, 1), None);
+        let long = format!("(\n{}\n)", "x".repeat(501));
+        assert!(label(&long, 1, 1).is_some() && label(&long, 2, 1).is_none());
+    }
+
+    #[test]
+    fn a_model_in_the_place_of_a_rig_is_called_one() {
+        let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenes/models/Fox.glb");
+        let refused = refuse_model(&model, "--rig wants a RON rig file").unwrap_err();
+        assert!(
+            refused
+                .to_string()
+                .ends_with("this looks like a glTF file; --rig wants a RON rig file"),
+            "{refused}"
+        );
+        assert!(refuse_model(Path::new("none.ron"), "").is_ok());
+    }
 }

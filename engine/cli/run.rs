@@ -4,10 +4,11 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
+use flounce::assets::check::counted;
 use flounce::assets::run::{self, RunOptions, RunReport};
 use flounce::assets::{Error, scene};
 
-use super::{progress_bar, show_warnings};
+use super::{progress_bar, refuse_model, show_warnings};
 
 /// Run a scene and judge its expectations.
 ///
@@ -37,6 +38,7 @@ pub struct RunArguments {
 
 /// Runs the command.
 pub fn run(arguments: &RunArguments) -> Result<ExitCode, Error> {
+    refuse_model(&arguments.scene, "run wants a RON scene file")?;
     let scene = scene::read(&arguments.scene)?;
     let options = RunOptions {
         out_dir: arguments.out_dir.clone(),
@@ -64,11 +66,11 @@ fn print(report: &RunReport) {
     }
     let steps = report.substeps * report.joints as u64;
     println!(
-        "ran    {} actors × {} swing joints, {} frames, {} substeps in {:.3} s ({:.0} ns per joint-substep, all stages)",
-        report.actors,
-        report.joints,
-        report.frames,
-        report.substeps,
+        "ran    {} × {}, {}, {} in {:.3} s ({:.0} ns per joint-substep, all stages)",
+        counted(report.actors, "actor"),
+        counted(report.joints, "swing joint"),
+        counted(report.frames as usize, "frame"),
+        counted(report.substeps as usize, "substep"),
         report.seconds,
         report.seconds * 1e9 / steps.max(1) as f64,
     );

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use flounce::assets::Error;
 use flounce::assets::container::Form;
-use flounce::assets::patch::{PatchOptions, patch, write};
+use flounce::assets::patch::{PatchOptions, check_output, patch, refuse_same, write};
 use serde_json::Value;
 
 use crate::gltf::load;
@@ -211,4 +211,51 @@ fn outputs_are_as_readable_as_other_new_files() {
     let mode = |path: &Path| path.metadata().unwrap().permissions().mode();
     assert_eq!(mode(&out), mode(&plain));
     assert_eq!(names(folder.path()), ["out.glb", "plain"]);
+}
+
+#[test]
+fn an_output_that_cannot_be_written_is_refused_before_the_work() {
+    let folder = tempfile::tempdir().unwrap();
+    let refusal = |form, name: &str| {
+        let checked = check_output(form, &folder.path().join(name));
+        checked.map_or_else(|error| error.to_string(), |()| "accepted".to_owned())
+    };
+    for (form, name) in [
+        (Form::Glb, "a.glb"),
+        (Form::Glb, "a.VRM"),
+        (Form::Gltf, "a.gltf"),
+    ] {
+        assert_eq!(refusal(form, name), "accepted", "{name}");
+    }
+    for (form, name) in [
+        (Form::Glb, "a.gltf"),
+        (Form::Glb, "a"),
+        (Form::Glb, "a.ron"),
+        (Form::Gltf, "a.glb"),
+        (Form::Gltf, "a.vrm"),
+    ] {
+        let found = refusal(form, name);
+        assert!(
+            found.contains("the output should end in ."),
+            "{name}: {found}"
+        );
+    }
+    let found = refusal(Form::Glb, "none/a.glb");
+    let expected = format!(
+        "folder {} does not exist",
+        folder.path().join("none").display()
+    );
+    assert!(found.ends_with(&expected), "{found}");
+}
+
+#[test]
+fn an_output_that_is_the_input_under_another_name_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let rig = folder.path().join("rig.ron");
+    std::fs::write(&rig, "(version: 1)").unwrap();
+    std::fs::create_dir(folder.path().join("deep")).unwrap();
+    let same = folder.path().join("deep/../rig.ron");
+    let message = refuse_same(&same, &rig).unwrap_err().to_string();
+    assert!(message.contains("choose another name"), "{message}");
+    assert!(refuse_same(&folder.path().join("new.glb"), &rig).is_ok());
 }
