@@ -23,13 +23,13 @@ fn sources(folder: &str) -> Vec<PathBuf> {
 fn lines_naming(folder: &str, words: &[&str], passed_over: &[&str]) -> Vec<String> {
     let mut found = Vec::new();
     for path in sources(folder) {
-        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let name = path.to_string_lossy().into_owned();
         let text = std::fs::read_to_string(&path).unwrap();
         let code = text
             .lines()
             .filter(|line| !line.trim_start().starts_with("//"));
         for line in code.filter(|line| words.iter().any(|word| line.contains(word))) {
-            if !passed_over.contains(&name.as_str()) {
+            if !passed_over.iter().any(|part| name.contains(part)) {
                 found.push(format!("{}: {}", path.display(), line.trim()));
             }
         }
@@ -41,13 +41,8 @@ fn lines_naming(folder: &str, words: &[&str], passed_over: &[&str]) -> Vec<Strin
 fn the_engine_knows_neither_systems_nor_files() {
     let forbidden = ["crate::systems", "crate::assets", "std::fs", "std::time"];
     // The crate's root declares its neighbours; the program uses everything.
-    let found = lines_naming(
-        "engine",
-        &forbidden,
-        &[
-            "lib.rs", "main.rs", "bake.rs", "check.rs", "run.rs", "mod.rs",
-        ],
-    );
+    let passed_over = ["engine/lib.rs", "engine/main.rs", "engine/cli/"];
+    let found = lines_naming("engine", &forbidden, &passed_over);
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 

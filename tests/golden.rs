@@ -110,6 +110,7 @@ fn simulate(case: &Value) -> Outcome {
 
     let mut worst = 0.0_f32;
     let mut expected = list(&case["expected"]["frames"]).iter();
+    assert!(expected.len() > 0, "a case expects some frame");
     let mut next = expected.next();
     let steps = std::iter::once((None, &case["reset"]))
         .chain(frames.iter().enumerate().map(|(i, f)| (Some(i), f)));
@@ -177,6 +178,16 @@ fn compare(
     hits: bool,
 ) -> Result<f32, String> {
     let tolerance = number(&entry["tolerance"]);
+    assert_eq!(
+        readout.0.len(),
+        rig.swing.len(),
+        "one result per swing joint"
+    );
+    assert_eq!(
+        list(&entry["x"]).len(),
+        rig.swing.len(),
+        "one expectation per swing joint"
+    );
     let mut worst = 0.0_f32;
     for (i, (found, swing)) in readout.0.iter().zip(&rig.swing).enumerate() {
         let x = &entry["x"][i];
