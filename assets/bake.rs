@@ -18,9 +18,10 @@ use super::state_hash::StateHash;
 use crate::bone::SwingTree;
 use crate::clip::{self, Clip};
 use crate::pose::JointTransform;
+use crate::profile::SwingProfile;
 use crate::rig::Rig;
 use crate::rotation::{self, Rotation};
-use crate::swing::{ActorProperties, SwingProfile};
+use crate::swing::ActorProperties;
 
 pub mod recording;
 

@@ -9,12 +9,14 @@ use std::path::PathBuf;
 
 use super::rig_file::{AppliedChain, RigFile, Unmatched};
 use crate::clip::Clip;
+use crate::profile::SwingProfile;
 use crate::rig::Rig;
-use crate::swing::{ActorProperties, SwingProfile};
+use crate::swing::ActorProperties;
 
 mod bones;
 mod candidates;
 mod overlaps;
+mod ties;
 mod values;
 
 pub use candidates::Candidate;
@@ -111,27 +113,25 @@ pub struct Report {
 
 /// Checks `rig_file` against the joints of `rig`; what else `rig` has does not matter.
 pub fn check(rig_file: &RigFile, rig: &Rig, how: &Use<'_>) -> Report {
-    let resolution = rig_file.resolve(rig);
+    let mut resolution = rig_file.resolve(rig);
     let mut complete = rig.clone();
-    complete.metres_per_unit = rig_file.rules().metres_per_unit;
-    complete.root_correction = resolution.root_correction;
-    complete.swing = resolution.swing;
-    complete.colliders = resolution.colliders;
+    let faults = core::mem::take(&mut resolution.faults);
+    let applied = rig_file.complete(&mut complete, resolution);
     let names = |severity, message| Finding {
         severity,
         topic: Topic::Names,
         message,
         advice: None,
     };
-    let faults = rig_file.fault_lines(&resolution.faults).into_iter();
-    let warnings = resolution.warnings.into_iter();
+    let faults = rig_file.fault_lines(&faults).into_iter();
+    let warnings = applied.warnings.into_iter();
     let mut report = Report {
         file: rig_file.file().to_path_buf(),
         joints: rig.joints.len(),
-        chains: resolution.chains,
+        chains: applied.chains,
         colliders: complete.colliders.len(),
         findings: Vec::new(),
-        unmatched: resolution.unmatched,
+        unmatched: applied.unmatched,
         candidates: candidates::find(&complete, how.clips),
     };
     report.add(faults.map(|line| names(Severity::Fault, line)));
@@ -144,6 +144,7 @@ pub fn check(rig_file: &RigFile, rig: &Rig, how: &Use<'_>) -> Report {
 pub fn inspect(rig: &Rig, how: &Use<'_>) -> Vec<Finding> {
     let bones = bones::Bones::new(rig);
     let mut findings = bones::inspect(&bones);
+    findings.extend(ties::inspect(&bones));
     findings.extend(values::inspect(&bones, how));
     findings.extend(overlaps::inspect(&bones));
     findings.sort_by_key(|finding| (finding.severity, finding.topic));

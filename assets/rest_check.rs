@@ -4,10 +4,11 @@
 //! 0.05° per substep swings for ever: stiffness below pendulum, or spring coupling above what its chain can bear.
 
 use super::check::{Finding, Severity, Topic};
+use crate::profile::SwingProfile;
 use crate::rig::Rig;
 use crate::rotation;
 use crate::substep::FIXED_STEP;
-use crate::swing::{ActorProperties, SwingProfile, SwingReadout};
+use crate::swing::{ActorProperties, SwingReadout};
 use crate::systems::plugin::Headless;
 
 /// Substeps that a rig has to come to rest.

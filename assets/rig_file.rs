@@ -33,7 +33,11 @@ use std::path::{Path, PathBuf};
 
 use super::text::{self, Faults};
 use super::{Error, check};
+use crate::chain::ChainLayer;
+use crate::clip::Clip;
 use crate::collider::StaticCollider;
+use crate::driver::Driver;
+use crate::mirror;
 use crate::rig::Rig;
 use crate::swing::SwingJoint;
 
@@ -42,11 +46,12 @@ mod names;
 mod pick;
 pub(super) mod ranges;
 mod schema;
-mod unsupported;
+mod ties;
 
 pub use schema::{
-    BlendConstraintRule, ChainRule, ColliderRule, LayerRule, MotionRule, Parameters, ReferenceRule,
-    Rules, ShapeRule, SkirtDriverRule, Space, StaticRule, Tail,
+    BakeCurveRule, BlendConstraintRule, ChainRule, ColliderRule, FieldRule, LayerRule, MotionRule,
+    Parameters, PlacementRule, ProductRule, ReferenceRule, Rules, ShapeRule, SkirtDriverRule,
+    SourceRule, Space, StaticRule, Tail,
 };
 
 /// A rig file that was read and makes sense by itself; whether it fits a model, [`Self::apply`] says.
@@ -95,6 +100,8 @@ pub struct Unmatched {
 pub(super) struct Resolution {
     pub swing: Vec<SwingJoint>,
     pub colliders: Vec<StaticCollider>,
+    pub layers: Vec<ChainLayer>,
+    pub drivers: Vec<Driver>,
     pub root_correction: Option<usize>,
     pub chains: Vec<AppliedChain>,
     pub faults: Faults,
@@ -180,17 +187,41 @@ impl RigFile {
 
     /// As [`Self::apply`], without the check: for callers who know how the rig will be used and check it so.
     pub(super) fn put_on(&self, rig: &mut Rig) -> Result<Applied, Error> {
-        let resolution = self.resolve(rig);
-        resolution.faults.into_result(&self.file, &self.text)?;
+        let mut resolution = self.resolve(rig);
+        core::mem::take(&mut resolution.faults).into_result(&self.file, &self.text)?;
+        Ok(self.complete(rig, resolution))
+    }
+
+    /// Puts a resolution on the rig that it was made for, mirrored where the file is left-handed. `[C1]`
+    pub(super) fn complete(&self, rig: &mut Rig, resolution: Resolution) -> Applied {
         rig.metres_per_unit = self.rules.metres_per_unit;
         rig.root_correction = resolution.root_correction;
         rig.swing = resolution.swing;
         rig.colliders = resolution.colliders;
-        Ok(Applied {
+        rig.layers = resolution.layers;
+        rig.drivers = resolution.drivers;
+        if self.rules.space == Space::LeftHanded {
+            mirror::parts(rig);
+        }
+        Applied {
             chains: resolution.chains,
             warnings: resolution.warnings,
             unmatched: resolution.unmatched,
-        })
+        }
+    }
+
+    /// Adds the bake weights of `bake_curves` to the clips of a model whose rig this file was put on. `[V4]`
+    ///
+    /// # Errors
+    /// [`Error::Faults`] for a curve whose clip or joints the model does not have, or whose joints do not swing. The
+    /// clips are unchanged then.
+    pub fn apply_to_clips(&self, rig: &Rig, clips: &mut [Clip]) -> Result<(), Error> {
+        let (tracks, faults) = ties::bake_tracks(&self.rules, rig, clips);
+        faults.into_result(&self.file, &self.text)?;
+        for (clip, track) in tracks {
+            clips[clip].tracks.push(track);
+        }
+        Ok(())
     }
 
     /// The faults of a resolution as lines with their places.

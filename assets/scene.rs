@@ -34,15 +34,13 @@ use bevy_math::Vec3;
 
 use super::Error;
 use super::text;
-use crate::swing::{ActorProperties, SwingProfile};
+use crate::profile::SwingProfile;
+use crate::swing::ActorProperties;
 
 mod checks;
 mod schema;
 
-pub use schema::{
-    ActorRule, Delta, Expectation, ForceRule, Inertia, LinePush, Order, Output, Parallel,
-    ProfileRule, PropertiesRule, RestPose, Root, SceneRules, Substeps,
-};
+pub use schema::{ActorRule, Expectation, Output, PropertiesRule, SceneRules};
 
 /// A scene that was read and makes sense by itself.
 #[derive(Clone, Debug, PartialEq)]
@@ -130,7 +128,7 @@ impl Scene {
 
     /// The solver's switches.
     pub fn profile(&self) -> SwingProfile {
-        self.rules.profile.profile()
+        self.rules.profile
     }
 
     /// Number of frames: the last one ends at `seconds` or up to a frame before. Frame n ends at n / `rate_hz`.

@@ -4,7 +4,7 @@ use bevy_math::Vec3;
 
 use crate::pose::ModelTransform;
 use crate::rig::Rig;
-use crate::swing::{SwingJoint, Tip};
+use crate::swing::{Motion, SwingJoint, Tip};
 
 /// A bone this short or shorter, metres, has no direction: its joint is passive. `[5.1]`
 pub const COINCIDENT: f32 = 1e-6;
@@ -16,7 +16,7 @@ pub struct Bone {
     pub tip: Option<usize>,
     /// Unit, in the joint's model frame (mirrored axes reflected).
     pub axis: Vec3,
-    /// Metres in model space, above [`COINCIDENT`].
+    /// Metres in model space, above [`COINCIDENT`]; 0 for a slide joint, which has none.
     pub length: f32,
 }
 
@@ -27,6 +27,8 @@ pub enum Passive {
     NoTip,
     /// The tip coincides with the joint (or is not finite).
     NoLength,
+    /// A slide joint below a joint that is scaled to nothing.
+    NoRoom,
 }
 
 /// How the joints of a rig hang together, seen from its swing joints. All slices have one entry per joint.
@@ -40,6 +42,10 @@ pub struct SwingTree {
     pub depth: Vec<usize>,
     /// Rest transforms in model space.
     pub model: Vec<ModelTransform>,
+    /// The parent of each joint.
+    pub parents: Vec<Option<usize>>,
+    /// See [`Rig::metres_per_unit`].
+    pub metres_per_unit: f32,
 }
 
 impl SwingTree {
@@ -51,6 +57,8 @@ impl SwingTree {
             first_child: vec![None; count],
             depth: vec![0; count],
             model: rig.rest_model(),
+            parents: rig.joints.iter().map(|joint| joint.parent).collect(),
+            metres_per_unit: rig.metres_per_unit,
         };
         for (index, swing) in rig.swing.iter().enumerate().rev() {
             tree.swing_of_joint[swing.joint] = Some(index);
@@ -69,11 +77,20 @@ impl SwingTree {
         tree
     }
 
-    /// The bone of `swing`, or why it is passive.
+    /// The bone of `swing`, or why it is passive. A slide joint moves without a bone: its has no tip and length 0.
     ///
     /// # Errors
-    /// [`Passive`] when there is no tip or the bone has no length.
+    /// [`Passive`] when there is no tip or the bone has no length, or no room to slide in.
     pub fn bone(&self, swing: &SwingJoint) -> Result<Bone, Passive> {
+        if swing.motion == Motion::Slide {
+            let least = self.parent_scale(swing.joint).abs().min_element();
+            let bone = Bone {
+                tip: None,
+                axis: Vec3::ZERO,
+                length: 0.0,
+            };
+            return (least > COINCIDENT).then_some(bone).ok_or(Passive::NoRoom);
+        }
         let own = self.model[swing.joint];
         let (tip, offset) = match swing.tip {
             Tip::Tail { axis, length } => (None, own.scale * (axis * length)),
@@ -90,6 +107,13 @@ impl SwingTree {
         } else {
             Err(Passive::NoLength)
         }
+    }
+
+    /// The scale at rest that acts on the translation of `joint`.
+    pub fn parent_scale(&self, joint: usize) -> Vec3 {
+        self.parents[joint].map_or(Vec3::splat(self.metres_per_unit), |parent| {
+            self.model[parent].scale
+        })
     }
 
     /// From `joint` to `tip` at rest, in `joint`'s model frame, metres.

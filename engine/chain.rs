@@ -31,6 +31,8 @@ pub struct ChainLayer {
 /// A chain layer compiled.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LayerPlan {
+    /// Index in [`Rig::layers`].
+    pub source: usize,
     /// Places of the particles in [`Plan::swings`], in ring order.
     pub members: Vec<usize>,
     /// How many links: one less than members, or as many around a ring.
@@ -52,13 +54,19 @@ const LEAST_SMOOTHING: f32 = 1e-5;
 /// Fewer strands are no ring.
 const LEAST_RING: usize = 3;
 
+/// The smoothing of a layer that joins `members` particles; 0 where it does not act. `[M1]`
+pub fn acting_smoothing(layer: &ChainLayer, members: usize) -> f32 {
+    let acts = layer.around && members >= LEAST_RING && layer.smoothing >= LEAST_SMOOTHING;
+    if acts { layer.smoothing } else { 0.0 }
+}
+
 impl LayerPlan {
     /// Compiles `layer`; `plan` has its swing joints. Members whose owner does not move are passed over and their
     /// neighbours joined. `None` when nothing is left to join.
     ///
     /// Appends to [`Plan::meets`].
     pub fn new(
-        layer: &ChainLayer,
+        (source, layer): (usize, &ChainLayer),
         rig: &Rig,
         tree: &SwingTree,
         plan: &mut Plan,
@@ -77,8 +85,7 @@ impl LayerPlan {
         if !layer.active || members.len() < 2 {
             return None;
         }
-        let ring = layer.around && members.len() >= LEAST_RING;
-        let smooth = ring && layer.smoothing >= LEAST_SMOOTHING;
+        let smoothing = acting_smoothing(layer, members.len());
         let rest: Vec<_> = members
             .iter()
             .map(|&(_, joint)| tree.model[joint].rigid.t)
@@ -93,10 +100,11 @@ impl LayerPlan {
         let met = met.filter(|(_, other)| layer.mask.meets(other.collider.mask));
         plan.meets.extend(met.map(|(index, _)| index));
         Some(Self {
+            source,
             links: members.len() - usize::from(!layer.around),
             first_link,
             radius: layer.radius,
-            smoothing: if smooth { layer.smoothing } else { 0.0 },
+            smoothing,
             rest_length: sides.sum(),
             meets: start..plan.meets.len(),
             members: members.into_iter().map(|(place, _)| place).collect(),

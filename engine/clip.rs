@@ -69,6 +69,8 @@ pub enum TrackValues {
         /// `count` numbers per value.
         values: Vec<f32>,
     },
+    /// A scalar channel: how much of the animation a swing joint shows, 0 to 1. `[V4]`
+    BakeWeight(Vec<[f32; 1]>),
 }
 
 /// Where a time lies among the keys.
@@ -102,7 +104,7 @@ impl Track {
         }
     }
 
-    fn vector(&self, values: &[[f32; 3]], time: f32) -> [f32; 3] {
+    fn vector<const N: usize>(&self, values: &[[f32; N]], time: f32) -> [f32; N] {
         match self.place(time) {
             Place::Key(key) => values[self.stored(key)],
             Place::Between(key, since, length) => match self.interpolation {
@@ -131,7 +133,7 @@ impl Track {
         }
     }
 
-    /// Writes the value at `time` into the property of `pose`; weights leave the pose alone.
+    /// Writes the value at `time` into the property of `pose`; weights and scalars leave the pose alone.
     ///
     /// `time` in seconds; beyond the ends the end key's value, also for infinite times, NaN takes the first key.
     pub fn sample(&self, time: f32, pose: &mut JointTransform) {
@@ -143,8 +145,16 @@ impl Track {
                 pose.rotation = Quat::from_array(self.rotation(values, time));
             }
             TrackValues::Scale(values) => pose.scale = Vec3::from_array(self.vector(values, time)),
-            TrackValues::Weights { .. } => {}
+            TrackValues::Weights { .. } | TrackValues::BakeWeight(_) => {}
         }
+    }
+
+    /// The bake weight at `time`; `None` for other tracks. `[V4]`
+    pub fn sample_bake_weight(&self, time: f32) -> Option<f32> {
+        let TrackValues::BakeWeight(values) = &self.values else {
+            return None;
+        };
+        Some(self.vector(values, time)[0])
     }
 
     /// The morph weights at `time` into `weights`, as many as both have; other tracks write nothing.

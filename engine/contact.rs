@@ -4,8 +4,8 @@
 //! to `position + normal · value`. `[X5]`
 
 use crate::lane::{Lane, LaneMask, Vec3x};
+use crate::profile::ParallelEpsilon;
 use crate::rotation::Rotation;
-use crate::swing::ParallelEpsilon;
 
 /// Below this length two points coincide and the normal is +Y. `[X4]`
 const NO_DIRECTION: f32 = 1e-5;

@@ -3,16 +3,21 @@
 //! Memory of a group is `[joint][component][lane]`: one actor per lane. With one lane it is an actor's own block.
 //! A slot is given to an actor when it appears and taken back when it goes; nobody else moves.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use bevy_ecs::entity::Entity;
 use bevy_ecs::resource::Resource;
+use bevy_math::Quat;
 
+use crate::account::Account;
 use crate::lane::{Lane, Vec3x};
 use crate::plan::Plan;
 use crate::pose::{JointTransform, ModelTransform, Rigid};
+use crate::profile::SwingProfile;
 use crate::substep::FrameSchedule;
-use crate::swing::{ActorProperties, SwingProfile};
+use crate::swing::ActorProperties;
+use crate::wind::WindField;
 
 /// Components of a particle, as offsets to be multiplied by the number of lanes.
 pub mod particle {
@@ -36,8 +41,12 @@ pub mod particle {
     pub const HIT_NORMAL: usize = 24;
     /// Where the last hit left the particle, true model space.
     pub const HIT_POSITION: usize = 27;
+    /// Velocity under [`crate::profile::ForcePolicy::VelocityAdd`] and `VelocityReplace`. `[S7]`
+    pub const VELOCITY: usize = 30;
+    /// Origin of the parent in model space; slide joints only.
+    pub const PARENT: usize = 33;
     /// Number of components.
-    pub const COMPONENTS: usize = 30;
+    pub const COMPONENTS: usize = 36;
 }
 
 /// Components of a joint's result after a substep.
@@ -46,8 +55,20 @@ pub mod result {
     pub const ROTATION: usize = 0;
     /// Particle in true model space, metres.
     pub const POSITION: usize = 4;
+    /// Local translation to be written, in the parent's model frame, metres; slide joints only. `[V3]`
+    pub const TRANSLATION: usize = 7;
     /// Number of components.
-    pub const COMPONENTS: usize = 7;
+    pub const COMPONENTS: usize = 10;
+}
+
+/// Components of an actor's motion since the last frame, or of a part of it. `[S2]`
+pub mod motion {
+    /// 1 where the particles are to be carried, 0 where the actor stood still or was teleported.
+    pub const CARRIES: usize = 0;
+    /// Δ: translation x y z, rotation x y z w.
+    pub const MOVED: usize = 1;
+    /// Number of components.
+    pub const COMPONENTS: usize = 8;
 }
 
 /// Components of an actor's properties, in model space.
@@ -116,6 +137,10 @@ pub struct Group {
     pub links: Vec<f32>,
     /// A ring before it is smoothed: scratch. `[M1]`
     pub ring: Vec<f32>,
+    /// Motion of the actors since the last frame, `[part][`[`motion`]`][lane]`; empty when nobody moved. `[S2]`
+    pub motion: Vec<f32>,
+    /// The wind of each lane, in model space; empty where the air is still everywhere. `[W1]`
+    pub winds: Vec<Option<WindField>>,
     /// hips of `[S1]` at the last frame, `[x y z][lane]`, metres.
     pub last_hips: Vec<f32>,
     /// Particles that were not finite in this frame and were put at rest: `(lane, place)`. `[V8]`
@@ -138,6 +163,8 @@ impl Group {
             bake: Vec::new(),
             links: vec![0.0; plan.links() * lanes],
             ring: Vec::new(),
+            motion: Vec::new(),
+            winds: Vec::new(),
             last_hips: vec![0.0; 3 * lanes],
             restored: Vec::new(),
         }
@@ -232,6 +259,10 @@ pub struct Slot {
     pub last_bake: Vec<f32>,
     /// The host's input pose of the last frame, in joint order.
     pub last_input: Vec<JointTransform>,
+    /// For each driver of the plan, its reference's rotations in the last frames, newest last, as many as it lags.
+    pub lagged: Vec<VecDeque<Quat>>,
+    /// The swing joint, as an index of the rig's, whose substeps are to be explained, and what was noted of them.
+    pub watched: Option<(usize, Vec<Account>)>,
     /// Joints whose animated transform was not finite in this frame, ascending.
     pub invalid: Vec<usize>,
 }

@@ -14,20 +14,22 @@
 //! | rig | [`rig::RigParts`], and once compiled [`systems::preparation::CompiledRig`] |
 //! | joint of a rig | [`rig::Joint`]; where it swings [`swing::SwingJoint`] |
 //! | static collider of a rig | [`collider::StaticCollider`] |
-//! | actor | [`systems::preparation::Actor`] with [`swing::ActorProperties`], [`swing::SwingProfile`], [`substep::ActorClock`], [`pose::PoseHealth`], [`systems::preparation::WorldFromActor`] |
-//! | its input | [`pose::AnimatedPose`], or [`clip::ClipPlayer`] which makes it clip-driven |
-//! | its output | [`pose::LocalPose`]; on request [`pose::ModelPose`], [`swing::SwingReadout`] |
+//! | chain layer, driver of a rig | [`chain::ChainLayer`], [`driver::Driver`] |
+//! | actor | [`systems::preparation::Actor`] with [`swing::ActorProperties`], [`swing::SwingProfile`], [`substep::ActorClock`], [`pose::PoseHealth`], [`systems::motion::WorldFromActor`] |
+//! | its input | [`pose::AnimatedPose`], or [`clip::ClipPlayer`] which makes it clip-driven; on request [`swing::BakeWeights`], [`wind::Wind`] |
+//! | its output | [`pose::LocalPose`]; on request [`pose::ModelPose`], [`swing::SwingReadout`], [`chain::ChainReadout`], [`account::Explanation`] |
 //!
 //! # A frame
 //!
-//! [`systems::FrameSystems`]: preparation → sampling → propagation → substeps → writeback; in each substep, per depth,
-//! integration → collision → resolve. Equation ids such as `[S4]` are those of the model the numbers follow.
+//! [`systems::FrameSystems`]: preparation → sampling → driving → propagation → substeps → writeback; in each substep,
+//! per depth, integration → collision → chain collision → smoothing → resolve. Equation ids such as `[S4]` are those of the model the numbers follow.
 //!
 //! # Where to start
 //!
 //! [`systems::plugin::Headless`] for a World of its own, [`systems::plugin::FlouncePlugin`] in an `App`;
 //! `assets::bake` for files.
 
+pub mod account;
 #[cfg(feature = "rig_files")]
 #[path = "../assets/mod.rs"]
 pub mod assets;
@@ -37,30 +39,36 @@ pub mod clip;
 pub mod collider;
 pub mod contact;
 pub mod crowd;
+pub mod driver;
+pub mod euler;
 pub mod lane;
 pub mod limit;
+pub mod mirror;
 pub mod plan;
 pub mod pose;
+pub mod profile;
 pub mod rig;
 pub mod rotation;
+pub mod slide;
 pub mod substep;
 pub mod swing;
 #[path = "../systems/mod.rs"]
 pub mod systems;
+pub mod wind;
 
 /// What most programs need.
 pub mod prelude {
     pub use crate::clip::{Clip, ClipPlayer, Repeat};
     pub use crate::collider::{Collider, Mask, Shape, StaticCollider};
     pub use crate::pose::{AnimatedPose, JointTransform, LocalPose, ModelPose, PoseHealth};
+    pub use crate::profile::SwingProfile;
     pub use crate::rig::{Joint, Rig, RigParts};
     pub use crate::substep::FrameClock;
-    pub use crate::swing::{
-        ActorProperties, Limit, SwingJoint, SwingProfile, SwingReadout, SwingResult, Tip,
-    };
+    pub use crate::swing::{ActorProperties, Limit, SwingJoint, SwingReadout, SwingResult, Tip};
     pub use crate::systems::FrameSystems;
+    pub use crate::systems::motion::{Reset, Teleport, WorldFromActor};
     pub use crate::systems::plugin::{FlouncePlugin, FlounceSystems, Headless, advance_clock};
-    pub use crate::systems::preparation::{Actor, WorldFromActor};
+    pub use crate::systems::preparation::Actor;
 }
 
 /// The examples of the README compile and run.

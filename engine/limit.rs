@@ -11,8 +11,9 @@
 
 use bevy_math::ops;
 
+use crate::euler::{self, GIMBAL_SINE};
 use crate::lane::{Lane, LaneMask};
-use crate::rotation::{self, GIMBAL_SINE, Rotation};
+use crate::rotation::Rotation;
 use crate::swing::Limit;
 
 /// One end of an interval, ready to be compared and put in place.
@@ -124,7 +125,7 @@ impl LimitPlan {
         if !out.any() {
             return (q, out);
         }
-        let limited = rotation::compose_half_angles(half(sx, cx), half(sy, cy), half(sz, cz));
+        let limited = euler::compose_half_angles(half(sx, cx), half(sy, cy), half(sz, cz));
         (Rotation::select(out, limited, q), out)
     }
 
@@ -133,7 +134,7 @@ impl LimitPlan {
         let mut out = L::Mask::splat(false);
         for lane in 0..L::LANES {
             let own = Rotation::splat(q.lane(lane));
-            let angles = rotation::to_euler_zxy(own);
+            let angles = euler::to_euler_zxy(own);
             let shift = shift.map(|s| s.lane(lane));
             let held: [f32; 3] = core::array::from_fn(|axis| {
                 let (low, high) = (self.low[axis] + shift[axis], self.high[axis] + shift[axis]);
@@ -142,7 +143,7 @@ impl LimitPlan {
             if held == angles {
                 continue;
             }
-            let limited = rotation::from_euler_zxy(held).lane(0);
+            let limited = euler::from_euler_zxy(held).lane(0);
             out = out | replace_lane::<L>(&mut lanes, lane, limited);
         }
         let [x, y, z, w] = lanes;
@@ -220,6 +221,7 @@ fn half<L: Lane>(sine: L, cosine: L) -> (L, L) {
 mod tests {
     use super::*;
     use crate::lane::Wide;
+    use crate::rotation;
     use bevy_math::Vec3;
 
     fn limit(low: [f32; 3], high: [f32; 3]) -> LimitPlan {
@@ -231,7 +233,7 @@ mod tests {
     }
 
     fn degrees(q: Rotation<f32>) -> Vec3 {
-        Vec3::from(rotation::to_euler_zxy(q).map(f32::to_degrees))
+        Vec3::from(euler::to_euler_zxy(q).map(f32::to_degrees))
     }
 
     #[test]
@@ -273,7 +275,7 @@ mod tests {
             ([10.0, 30.0, 50.0], [0.0, 20.0, 40.0]),
             ([-10.0, -30.0, -50.0], [0.0, -20.0, 0.0]),
         ] {
-            let q = rotation::from_euler_zxy(angles.map(f32::to_radians));
+            let q = euler::from_euler_zxy(angles.map(f32::to_radians));
             let found = degrees(plan.apply(q, |_| [0.0; 3]).0);
             assert!((found - Vec3::from(expected)).length() < 1e-4, "{found}");
         }
@@ -298,7 +300,7 @@ mod tests {
     fn rot_06_wide_open_limits_keep_the_bits() {
         let plan = limit([-180.0; 3], [180.0; 3]);
         for angles in [[90.0, 30.0, 0.0], [-90.0, 0.0, 10.0], [5.0, 180.0, -180.0]] {
-            let q = rotation::from_euler_zxy(angles.map(f32::to_radians));
+            let q = euler::from_euler_zxy(angles.map(f32::to_radians));
             assert_eq!(plan.apply(q, |_| [0.0; 3]).0, q);
         }
     }
@@ -312,7 +314,7 @@ mod tests {
             [0.0, 50.0, -60.0],
             [9.0, 19.0, 29.0],
         ]
-        .map(|angles: [f32; 3]| rotation::from_euler_zxy(angles.map(f32::to_radians)));
+        .map(|angles: [f32; 3]| euler::from_euler_zxy(angles.map(f32::to_radians)));
         let wide = Rotation::new(
             Wide(q.map(|q| q.x)),
             Wide(q.map(|q| q.y)),

@@ -13,10 +13,12 @@ use bevy_math::Vec3;
 use crate::bone::{Bone, SwingTree};
 use crate::chain::LayerPlan;
 use crate::collider::{Collider, PlacedShape, StaticCollider};
+use crate::driver::{self, Driver};
 use crate::limit::{self, LimitPlan};
-use crate::pose::JointTransform;
+use crate::pose::{JointTransform, ModelTransform, Rigid};
 use crate::rig::Rig;
-use crate::swing::SwingJoint;
+use crate::slide::SlidePlan;
+use crate::swing::{Motion, SwingJoint};
 
 /// A rig compiled.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,6 +53,8 @@ pub struct Plan {
     pub layers: Vec<LayerPlan>,
     /// For each of `depths`, its layers.
     pub layers_of_depth: Vec<Vec<usize>>,
+    /// Drivers in the order in which they run.
+    pub drivers: Vec<Driver>,
 }
 
 /// What a moving swing joint hangs on.
@@ -77,10 +81,14 @@ pub struct SwingPlan {
     pub tip: Option<usize>,
     /// Place of the swing joint whose particle moves the tip, if the tip child is a moving swing joint. `[S5]`
     pub tip_swing: Option<usize>,
-    /// Direction of the bone, unit, in the joint's model frame (mirrored axes already reflected).
+    /// Direction of the bone, unit, in the joint's model frame (mirrored axes already reflected); zero for slide joints.
     pub axis: [f32; 3],
-    /// Length of the bone at rest, metres in model space.
+    /// Length of the bone at rest, metres in model space; 0 for slide joints.
     pub length: f32,
+    /// Of a joint that slides.
+    pub slide: Option<SlidePlan>,
+    /// Its rest transform against its parent, scaled and rigid; read under [`crate::profile::RestPose::Bind`].
+    pub rest_local: Rigid<f32>,
     /// ±1 per axis: which axes of the parent are mirrored at rest; turns local rotations of the file into the model's.
     pub sign: [f32; 3],
     /// (1 − damping)²: inertia kept per substep. `[S5]`
@@ -97,6 +105,8 @@ pub struct SwingPlan {
     pub pendulum_range: f32,
     /// 1 if the actor's global force acts, else 0.
     pub global_force: f32,
+    /// Share of the wind that it feels; 0 where global forces do not act. `[S5]`
+    pub wind: f32,
     /// `[S1]`
     pub root_horizontal_weight: f32,
     /// `[S1]`
@@ -109,6 +119,8 @@ pub struct SwingPlan {
     pub collider: Option<DynamicPlan>,
     /// Its range in [`Plan::meets`].
     pub meets: Range<usize>,
+    /// See [`SwingJoint::bake_weight`].
+    pub bake_weight: f32,
 }
 
 /// The collider of a swing joint, scaled to metres.
@@ -178,6 +190,7 @@ impl Plan {
             meets: Vec::new(),
             layers: Vec::new(),
             layers_of_depth: Vec::new(),
+            drivers: drivers_in_order(rig),
         };
         for &(_, source, bone) in &moving {
             let swing = plan.swing(rig, &tree, source, bone);
@@ -196,9 +209,11 @@ impl Plan {
 
     /// Whether the state of an actor of `other` can be carried over: the same joints move.
     pub fn same_shape(&self, other: &Self) -> bool {
-        let joints = |plan: &Self| plan.swings.iter().map(|s| s.joint).collect::<Vec<_>>();
+        let joint = |swing: &SwingPlan| (swing.joint, swing.slide.is_some());
+        let joints = |plan: &Self| plan.swings.iter().map(joint).collect::<Vec<_>>();
         self.rest.len() == other.rest.len()
             && self.statics.len() == other.statics.len()
+            && self.links() == other.links()
             && joints(self) == joints(other)
     }
 
@@ -221,6 +236,8 @@ impl Plan {
             tip_swing: bone.tip.and_then(|tip| self.moving_swing(tree, tip)),
             axis: bone.axis.to_array(),
             length: bone.length,
+            slide: SlidePlan::new(rig, tree, swing),
+            rest_local: self.rest_local(tree, joint),
             sign,
             inertia: (1.0 - swing.damping) * (1.0 - swing.damping),
             stiffness: swing.stiffness,
@@ -233,17 +250,30 @@ impl Plan {
                 1.0
             },
             global_force: f32::from(u8::from(swing.use_wind_global_force)),
+            wind: if swing.use_wind_global_force {
+                swing.wind
+            } else {
+                0.0
+            },
             root_horizontal_weight: swing.root_horizontal_weight,
             root_vertical_weight: swing.root_vertical_weight,
             limit: self.limit(tree, swing, sign),
             is_reference: false,
             collider,
             meets,
+            bake_weight: swing.bake_weight,
         }
     }
 
+    /// The rest transform of `joint` against its parent, scaled and rigid.
+    fn rest_local(&self, tree: &SwingTree, joint: usize) -> Rigid<f32> {
+        let root = ModelTransform::root(self.metres_per_unit);
+        let parent = self.parents[joint].map_or(root, |parent| tree.model[parent]);
+        parent.scaled(&self.rest[joint])
+    }
+
     fn limit(&self, tree: &SwingTree, swing: &SwingJoint, sign: [f32; 3]) -> Option<LimitPlan> {
-        let limit = swing.limit?;
+        let limit = swing.limit.filter(|_| swing.motion == Motion::Swing)?;
         let signs = limit::angle_signs(sign);
         let reference = swing.reference_limit.and_then(|reference| {
             let place = self.moving_swing(tree, reference.joint)?;
@@ -296,7 +326,7 @@ impl Plan {
     fn join_chains(&mut self, rig: &Rig, tree: &SwingTree) {
         self.layers_of_depth = vec![Vec::new(); self.depths.len()];
         let mut first_link = 0;
-        for layer in &rig.layers {
+        for layer in rig.layers.iter().enumerate() {
             let Some(layer) = LayerPlan::new(layer, rig, tree, self, first_link) else {
                 continue;
             };
@@ -330,6 +360,13 @@ impl Plan {
     fn mark_needed(&mut self) {
         let read = self.swings.iter().map(|swing| swing.joint);
         let read = read.chain(self.statics.iter().filter_map(|c| c.joint));
+        let driven = self.drivers.iter().flat_map(|driver| {
+            let mut joints = driver.sources();
+            joints.push(driver.joint());
+            joints
+        });
+        let driven: Vec<usize> = driven.collect();
+        let read = read.chain(driven);
         for joint in read.chain(self.root_correction) {
             let mut next = Some(joint);
             while let Some(joint) = next.filter(|&joint| !self.is_needed[joint]) {
@@ -349,6 +386,15 @@ fn by_depth(rig: &Rig, tree: &SwingTree) -> Vec<(usize, usize)> {
     let mut order: Vec<_> = rig.swing.iter().enumerate().map(depth).collect();
     order.sort_unstable();
     order
+}
+
+/// The drivers in the order in which they run; in the rig's where they go round in circles, which a check refuses.
+fn drivers_in_order(rig: &Rig) -> Vec<Driver> {
+    let order = driver::run_order(rig).unwrap_or((0..rig.drivers.len()).collect());
+    order
+        .into_iter()
+        .map(|index| rig.drivers[index].clone())
+        .collect()
 }
 
 fn ranges_of_equal(values: impl Iterator<Item = usize>) -> Vec<Range<usize>> {

@@ -81,6 +81,27 @@ impl<L: Lane> Rigid<L> {
     /// Numbers per lane in memory: translation x y z, rotation x y z w.
     pub const COMPONENTS: usize = 7;
 
+    /// Moves nothing.
+    #[inline(always)]
+    pub fn identity() -> Self {
+        Self {
+            t: Vec3x::splat([0.0; 3]),
+            r: Rotation::identity(),
+        }
+    }
+    /// The same transform in every lane.
+    #[inline(always)]
+    pub fn splat(of: Rigid<f32>) -> Self {
+        Self {
+            t: Vec3x::splat(of.t.lane(0)),
+            r: Rotation::splat(of.r.lane(0)),
+        }
+    }
+    /// Moves a point.
+    #[inline(always)]
+    pub fn apply(self, point: Vec3x<L>) -> Vec3x<L> {
+        self.t + self.r.rotate(point)
+    }
     /// `(ta, ra) * (tb, rb) = (ta + ra·tb, ra·rb)`.
     #[inline(always)]
     pub fn compose(self, local: Self) -> Self {
@@ -123,10 +144,7 @@ impl ModelTransform {
     /// The actor's own space with `scale` in front: what root joints hang on.
     pub fn root(scale: f32) -> Self {
         Self {
-            rigid: Rigid {
-                t: Vec3x::splat([0.0; 3]),
-                r: Rotation::identity(),
-            },
+            rigid: Rigid::identity(),
             scale: Vec3::splat(scale),
         }
     }

@@ -1,4 +1,4 @@
-//! Rigs: what a character is. Joints parents-first, rest pose, swing joints, static colliders.
+//! Rigs: what a character is. Joints parents-first, rest pose, swing joints, static colliders, chain layers, drivers.
 
 use bevy_ecs::component::Component;
 use bevy_ecs::entity::Entity;
@@ -7,6 +7,7 @@ use thiserror::Error;
 
 use crate::chain::ChainLayer;
 use crate::collider::StaticCollider;
+use crate::driver::{self, Driver, MOST_SOURCES};
 use crate::pose::{JointTransform, ModelTransform};
 use crate::swing::{SwingJoint, Tip};
 
@@ -39,6 +40,8 @@ pub struct Rig {
     pub colliders: Vec<StaticCollider>,
     /// Chain layers; their order is part of the result.
     pub layers: Vec<ChainLayer>,
+    /// Drivers; they run in the order of [`driver::run_order`], and where two set one joint the later one counts.
+    pub drivers: Vec<Driver>,
 }
 
 impl Rig {
@@ -58,6 +61,7 @@ impl Rig {
             swing: Vec::new(),
             colliders: Vec::new(),
             layers: Vec::new(),
+            drivers: Vec::new(),
         }
     }
 
@@ -75,24 +79,16 @@ impl Rig {
         model
     }
 
-    /// Whether every index of the rig points where it should; a rig that fails must not be compiled.
+    /// Whether every index of the rig points where it should and its drivers can be put in order; a rig that fails must
+    /// not be compiled.
     ///
     /// # Errors
-    /// [`RigFault`] with the first index that does not.
+    /// [`RigFault`] with the first thing that is wrong.
     pub fn check(&self) -> Result<(), RigFault> {
         let count = self.joints.len();
-        let joint = |place: &'static str, index: usize, joint: usize| {
-            let fault = RigFault {
-                place,
-                index,
-                joint,
-                count,
-            };
-            (joint < count).then_some(()).ok_or(fault)
-        };
         for (index, of) in self.joints.iter().enumerate() {
             if let Some(parent) = of.parent.filter(|&parent| parent >= index) {
-                return Err(RigFault {
+                return Err(RigFault::Index {
                     place: "parent of joint",
                     index,
                     joint: parent,
@@ -100,22 +96,58 @@ impl Rig {
                 });
             }
         }
+        if let Some(&(place, index, joint)) =
+            self.indices().iter().find(|&&(_, _, joint)| joint >= count)
+        {
+            return Err(RigFault::Index {
+                place,
+                index,
+                joint,
+                count,
+            });
+        }
+        for (index, driver) in self.drivers.iter().enumerate() {
+            let sources = driver.sources().len();
+            if sources > MOST_SOURCES {
+                return Err(RigFault::Sources { index, sources });
+            }
+        }
+        driver::run_order(self)
+            .map(drop)
+            .map_err(RigFault::DriverCycle)
+    }
+
+    /// Every index of a joint outside the joints themselves: what holds it, which of these, the index.
+    fn indices(&self) -> Vec<(&'static str, usize, usize)> {
+        let mut all = Vec::new();
         for (index, swing) in self.swing.iter().enumerate() {
-            joint("swing joint", index, swing.joint)?;
+            all.push(("swing joint", index, swing.joint));
             if let Tip::Joint(tip) = swing.tip {
-                joint("tip of swing joint", index, tip)?;
+                all.push(("tip of swing joint", index, tip));
             }
             if let Some(reference) = swing.reference_limit {
-                joint("reference of swing joint", index, reference.joint)?;
+                all.push(("reference of swing joint", index, reference.joint));
             }
         }
         for (index, collider) in self.colliders.iter().enumerate() {
-            collider
-                .joint
-                .map_or(Ok(()), |on| joint("static collider", index, on))?;
+            all.extend(
+                collider
+                    .joint
+                    .map(|joint| ("static collider", index, joint)),
+            );
         }
-        self.root_correction
-            .map_or(Ok(()), |root| joint("root correction", 0, root))
+        for (index, driver) in self.drivers.iter().enumerate() {
+            all.push(("driver", index, driver.joint()));
+            let sources = driver.sources().into_iter();
+            all.extend(sources.map(|joint| ("source of driver", index, joint)));
+        }
+        for (index, layer) in self.layers.iter().enumerate() {
+            let joints = layer.joints.iter();
+            all.extend(joints.map(|&joint| ("chain layer", index, joint)));
+        }
+        let root = self.root_correction.iter();
+        all.extend(root.map(|&joint| ("root correction", 0, joint)));
+        all
     }
 
     /// The children of `joint`, ascending.
@@ -139,18 +171,34 @@ impl Rig {
     }
 }
 
-/// An index of a rig that points nowhere, or a joint that does not come after its parent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("{place} {index}: joint {joint}; expected one of {count} joints, parents before children")]
-pub struct RigFault {
-    /// What holds the index.
-    pub place: &'static str,
-    /// Which of these.
-    pub index: usize,
-    /// Where it points.
-    pub joint: usize,
-    /// How many joints there are.
-    pub count: usize,
+/// What keeps a rig from being compiled.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum RigFault {
+    /// An index that points nowhere, or a joint that does not come after its parent.
+    #[error(
+        "{place} {index}: joint {joint}; expected one of {count} joints, parents before children"
+    )]
+    Index {
+        /// What holds the index.
+        place: &'static str,
+        /// Which of these.
+        index: usize,
+        /// Where it points.
+        joint: usize,
+        /// How many joints there are.
+        count: usize,
+    },
+    /// A constraint that mixes too much.
+    #[error("driver {index}: {sources} sources; expected at most {MOST_SOURCES}")]
+    Sources {
+        /// Which driver.
+        index: usize,
+        /// How many it has.
+        sources: usize,
+    },
+    /// Drivers that wait for each other.
+    #[error("drivers that read each other: {0}")]
+    DriverCycle(String),
 }
 
 /// A rig in a World: the entities that carry its parts, each of which can be inspected and edited.
@@ -168,6 +216,8 @@ pub struct RigParts {
     pub colliders: Vec<Entity>,
     /// The entities of the chain layers, in the rig's order; a despawned one is passed over.
     pub layers: Vec<Entity>,
+    /// The entities of the drivers, in the rig's order; a despawned one is passed over.
+    pub drivers: Vec<Entity>,
     /// See [`Rig::metres_per_unit`].
     pub metres_per_unit: f32,
     /// See [`Rig::root_correction`].
@@ -197,16 +247,19 @@ impl RigParts {
             .iter()
             .map(|collider| world.spawn(*collider).id())
             .collect();
-        let layers = rig
-            .layers
-            .iter()
-            .map(|layer| world.spawn(layer.clone()).id());
-        let layers = layers.collect();
+        let layers = rig.layers.iter();
+        let layers = layers
+            .map(|layer| world.spawn(layer.clone()).id())
+            .collect();
+        let drivers = rig.drivers.iter();
+        let drivers = drivers.map(|driver| world.spawn(driver.clone()).id());
+        let drivers = drivers.collect();
         let parts = Self {
             joints,
             swing,
             colliders,
             layers,
+            drivers,
             metres_per_unit: rig.metres_per_unit,
             root_correction: rig.root_correction,
         };

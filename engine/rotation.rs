@@ -1,4 +1,4 @@
-//! Rotations: products, shortest arcs, blends, Euler angles, mirroring. `[C1]` `[C2]` `[C3]` `[B1]` `[B2]` `[V1]`
+//! Rotations: products, shortest arcs, blends, mirroring. `[C1]` `[C3]` `[B1]` `[B2]` `[V1]`
 //!
 //! Quaternions are (x, y, z, w); `a * b` applies `b` first. The simulation computes with [`Rotation`] and not with
 //! `bevy_math::Quat`: the latter sums its lanes in an order that depends on the processor. Trigonometry comes from
@@ -13,8 +13,6 @@ use crate::lane::{Lane, LaneMask, Vec3x};
 
 /// Where slerp becomes a normalised lerp: the sine of a smaller angle loses digits. `[C3]`
 pub const SLERP_LINEAR_DOT: f32 = 0.9995;
-/// How near to ±1 the sine of the middle angle counts as gimbal lock. `[C2]`
-pub const GIMBAL_SINE: f32 = 1.0 - 1e-6;
 /// `1 + a·b` below this is a half-turn, whose axis has to be chosen. `[V1]`
 pub const HALF_TURN: f32 = 1e-6;
 
@@ -313,54 +311,6 @@ pub fn nlerp(from: Rotation<f32>, to: Rotation<f32>, t: f32) -> Result<Rotation<
     Ok(mixed.normalized())
 }
 
-/// Euler angles in ZXY order, radians: `q = qy · qx · qz`. `[C2]`
-///
-/// At gimbal lock (|sin x| above [`GIMBAL_SINE`]) z is 0 and y carries the whole turn.
-pub fn to_euler_zxy(q: Rotation<f32>) -> [f32; 3] {
-    let Rotation { x, y, z, w } = q;
-    let sine = 2.0 * (w * x - y * z);
-    let ex = ops::asin(sine.clamp(-1.0, 1.0));
-    if sine.abs() > GIMBAL_SINE {
-        return [ex, wrapped(2.0 * ops::atan2(y, w)), 0.0];
-    }
-    let ey = ops::atan2(2.0 * (w * y + x * z), 1.0 - 2.0 * (x * x + y * y));
-    let ez = ops::atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (x * x + z * z));
-    [ex, ey, ez]
-}
-
-/// The rotation `qy · qx · qz` of Euler angles `[x, y, z]`, radians. `[C2]`
-pub fn from_euler_zxy(euler: [f32; 3]) -> Rotation<f32> {
-    let [(sx, cx), (sy, cy), (sz, cz)] = euler.map(|angle| ops::sin_cos(angle * 0.5));
-    compose_half_angles((sx, cx), (sy, cy), (sz, cz))
-}
-
-/// `qy · qx · qz` from the sines and cosines of the half angles. `[C2]`
-#[inline(always)]
-pub fn compose_half_angles<L: Lane>(
-    (sx, cx): (L, L),
-    (sy, cy): (L, L),
-    (sz, cz): (L, L),
-) -> Rotation<L> {
-    Rotation::new(
-        (cy * cz) * sx + (sy * sz) * cx,
-        (sy * cz) * cx - (cy * sz) * sx,
-        (cy * sz) * cx - (sy * cz) * sx,
-        (cy * cz) * cx + (sy * sz) * sx,
-    )
-}
-
-/// An angle in (−π, π].
-fn wrapped(angle: f32) -> f32 {
-    use core::f32::consts::{PI, TAU};
-    if angle > PI {
-        angle - TAU
-    } else if angle <= -PI {
-        angle + TAU
-    } else {
-        angle
-    }
-}
-
 /// Mirrors a rotation between a left-handed space and ours: (x, −y, −z, w). `[C1]`
 pub fn mirror_x<L: Lane>(q: Rotation<L>) -> Rotation<L> {
     Rotation::new(q.x, -q.y, -q.z, q.w)
@@ -375,7 +325,7 @@ pub fn angle_between(a: Rotation<f32>, b: Rotation<f32>) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use core::f32::consts::{FRAC_PI_2, PI};
+    use crate::euler::from_euler_zxy;
 
     fn turn(axis: [f32; 3], degrees: f32) -> Rotation<f32> {
         let (s, c) = ops::sin_cos(degrees.to_radians() * 0.5);
@@ -424,24 +374,6 @@ mod tests {
             assert!((q.dot(q) - 1.0).abs() < 1e-6);
         }
         assert_eq!(from_to(a, a), Rotation::identity());
-    }
-
-    #[test]
-    fn c2_the_rotation_survives_gimbal_lock() {
-        for ex in [FRAC_PI_2, -FRAC_PI_2, 0.3] {
-            for (ey, ez) in [(0.4, 0.9), (-2.0, 1.0), (PI, 0.0)] {
-                let q = from_euler_zxy([ex, ey, ez]);
-                let back = from_euler_zxy(to_euler_zxy(q));
-                assert!(angle_between(q, back) < 3e-3, "{ex} {ey} {ez}");
-            }
-        }
-    }
-
-    #[test]
-    fn c1_a_mirrored_rotation_has_mirrored_angles() {
-        let q = from_euler_zxy([10.0, 15.0, -40.0].map(f32::to_radians));
-        let [x, y, z] = to_euler_zxy(mirror_x(q)).map(f32::to_degrees);
-        assert!((x - 10.0).abs() < 1e-4 && (y + 15.0).abs() < 1e-4 && (z - 40.0).abs() < 1e-4);
     }
 
     #[test]

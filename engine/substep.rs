@@ -7,7 +7,7 @@
 use bevy_ecs::component::Component;
 use bevy_ecs::resource::Resource;
 
-use crate::swing::{DeltaPolicy, SubstepPolicy, SwingProfile};
+use crate::profile::{DeltaPolicy, SubstepPolicy, SwingProfile};
 
 /// Length of a substep under [`SubstepPolicy::Fixed`], seconds: the f32 nearest to 1/60. `[T2]`
 pub const FIXED_STEP: f64 = 0.016_666_667_535_901_07;
@@ -73,6 +73,8 @@ pub struct Substep {
     pub from_rest: bool,
     /// Whether it only settles: no coupling, time stands still. `[S10]`
     pub prewarm: bool,
+    /// When the wind is asked, on the host's clock, seconds. `[W1]`
+    pub time: f64,
 }
 
 /// What a frame asks of an actor.
@@ -127,8 +129,8 @@ impl ActorClock {
             return;
         }
         match profile.substeps {
-            SubstepPolicy::Fixed => self.cut_fixed(now - started, elapsed, profile, schedule),
-            SubstepPolicy::Frame => self.cut_frame(now - started, elapsed, profile, schedule),
+            SubstepPolicy::Fixed => self.cut_fixed(started, now, elapsed, profile, schedule),
+            SubstepPolicy::Frame => self.cut_frame(started, now, elapsed, profile, schedule),
         }
         if schedule.dropped > 0.0 && self.dropped == schedule.dropped {
             schedule.notice = Some(Notice::TimeDropped);
@@ -156,6 +158,7 @@ impl ActorClock {
             step: step_factor(LONGEST_STEP),
             from_rest: true,
             prewarm: true,
+            time: now,
         };
         let count = profile.prewarm as usize;
         schedule
@@ -165,12 +168,13 @@ impl ActorClock {
 
     fn cut_fixed(
         &mut self,
-        elapsed_since_reset: f64,
+        started: f64,
+        now: f64,
         elapsed: f64,
         profile: &SwingProfile,
         schedule: &mut FrameSchedule,
     ) {
-        let mut shown = elapsed_since_reset - self.dropped;
+        let mut shown = now - started - self.dropped;
         let due = ((shown - DUE_EARLY) / FIXED_STEP).ceil().max(0.0) as u64;
         let cap = u64::from(profile.max_substeps);
         let missing = due.saturating_sub(self.substeps + cap);
@@ -193,6 +197,7 @@ impl ActorClock {
                 step: step_factor(FIXED_STEP as f32),
                 from_rest: takes_rest(profile.delta, true, index - 1),
                 prewarm: false,
+                time: started + self.dropped + time,
             });
             self.substeps = index;
         }
@@ -207,7 +212,8 @@ impl ActorClock {
 
     fn cut_frame(
         &mut self,
-        shown: f64,
+        started: f64,
+        now: f64,
         elapsed: f64,
         profile: &SwingProfile,
         schedule: &mut FrameSchedule,
@@ -219,7 +225,7 @@ impl ActorClock {
             schedule.notice = Some(Notice::UnevenFrame);
         }
         let mut remaining = elapsed;
-        schedule.shown = shown - self.dropped;
+        schedule.shown = now - started - self.dropped;
         loop {
             if schedule.substeps.len() == profile.max_substeps as usize {
                 schedule.dropped = remaining;
@@ -233,6 +239,7 @@ impl ActorClock {
                 step: step_factor(remaining.min(longest) as f32),
                 from_rest: takes_rest(profile.delta, first, self.substeps),
                 prewarm: false,
+                time: now,
             });
             self.substeps += 1;
             remaining -= longest;

@@ -1,4 +1,4 @@
-//! Swing joints: the parameters of a joint that moves by itself, of an actor, and of the solver. `[5.1]`
+//! Swing joints: the parameters of a joint that moves by itself and of its actor, and what it did. `[5.1]`
 
 use bevy_ecs::component::Component;
 use bevy_math::{Quat, Vec3};
@@ -96,6 +96,9 @@ pub struct SwingJoint {
     pub reference_limit: Option<ReferenceLimit>,
     /// A sphere or a line that meets the static colliders.
     pub collider: Option<Collider>,
+    /// Share of the animation, 0 to 1: *0 swings, 1 is animated*. Default 0. A clip's own track and an actor's
+    /// [`BakeWeights`] win over it. `[V4]`
+    pub bake_weight: f32,
 }
 
 impl SwingJoint {
@@ -121,6 +124,7 @@ impl SwingJoint {
             limit: None,
             reference_limit: None,
             collider: None,
+            bake_weight: 0.0,
         }
     }
 }
@@ -157,86 +161,11 @@ impl Default for ActorProperties {
 
 /// How much of the animation a swing joint shows instead of its swing: 0 physics, 1 animation. `[V4]`
 ///
-/// One number per swing joint of the rig, 0 to 1. Optional: an actor without it swings everywhere. Between two frames
-/// the weights move linearly, as the host's poses do.
+/// One number per swing joint of the rig, 0 to 1. Optional: without it the weights are those of the clip's tracks
+/// ([`crate::clip::TrackValues::BakeWeight`]), and where there is none [`SwingJoint::bake_weight`]. Between two frames
+/// they move linearly, as the host's poses do.
 #[derive(Component, Clone, Debug, Default, PartialEq)]
 pub struct BakeWeights(pub Vec<f32>);
-
-/// How a frame is divided into substeps. `[T1]` `[T2]`
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum SubstepPolicy {
-    /// Substeps of exactly 1/60 s, whatever the frame rate.
-    #[default]
-    Fixed,
-    /// The source's: each frame is cut into pieces of at most 0.01667 s.
-    Frame,
-}
-
-/// Which rotation the stiffness pulls along. `[S3]`
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum DeltaPolicy {
-    /// Rest in a frame's first substep, then the one resolved before.
-    #[default]
-    Carried,
-    /// Always rest.
-    Rest,
-    /// Always the one resolved last.
-    Current,
-    /// Rest in even substeps, the one resolved last in odd ones.
-    CarriedPairs,
-}
-
-/// How root motion reaches the particles. `[S1]`
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum RootPolicy {
-    /// Particles live in a space that moves with the root.
-    #[default]
-    Shift,
-    /// The shift is the root's motion since the last frame.
-    FrameDelta,
-    /// No correction.
-    Off,
-}
-
-/// Switches of the solver: the model's *Decisions*.
-#[derive(Component, Clone, Copy, Debug, PartialEq)]
-pub struct SwingProfile {
-    /// How a frame is divided.
-    pub substeps: SubstepPolicy,
-    /// Which rotation stiffness pulls along.
-    pub delta: DeltaPolicy,
-    /// How root motion is felt.
-    pub root: RootPolicy,
-    /// Substeps of settling after a reset. Default 30. `[S10]`
-    pub prewarm: u32,
-    /// Cap on substeps per frame; time beyond it is dropped. Default 8. `[T2]`
-    pub max_substeps: u32,
-    /// When two lines count as parallel. `[X4]`
-    pub parallel_epsilon: ParallelEpsilon,
-}
-
-/// When two lines count as parallel. `[X4]`
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ParallelEpsilon {
-    /// Below an absolute 1e-5 (the source's).
-    #[default]
-    Documented,
-    /// Below 1e-6 of the product of the squared lengths.
-    Relative,
-}
-
-impl Default for SwingProfile {
-    fn default() -> Self {
-        Self {
-            substeps: SubstepPolicy::Fixed,
-            delta: DeltaPolicy::Carried,
-            root: RootPolicy::Shift,
-            prewarm: 30,
-            max_substeps: 8,
-            parallel_epsilon: ParallelEpsilon::Documented,
-        }
-    }
-}
 
 /// What the swing joints of an actor did, in the order of the rig's swing joints. Optional: actors that carry it get it
 /// filled. Entries of passive and inactive joints are `None`.
@@ -250,6 +179,8 @@ pub struct SwingResult {
     pub particle: Vec3,
     /// The local rotation written, at the frame's time.
     pub rotation: Quat,
+    /// The local translation written, at the frame's time; slide joints only. `[V3]`
+    pub translation: Option<Vec3>,
     /// How far that is from the animated local rotation, radians.
     pub deflection: f32,
     /// Speed of the particle over the last substep, metres per second, in the space that moves with the root. `[S1]`

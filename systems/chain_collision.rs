@@ -6,22 +6,24 @@
 //! A push acts sideways: both ends move by the same vector across the link, then each goes back to its own bone length
 //! from its own anchor.
 
+use crate::account::{Term, Witness};
 use crate::chain::LayerPlan;
 use crate::contact::Segment;
 use crate::crowd::{Group, PLACED, particle};
 use crate::lane::{Lane, LaneMask, Vec3x};
 use crate::plan::Plan;
-use crate::swing::ParallelEpsilon;
+use crate::profile::ParallelEpsilon;
 use crate::systems::collision::hit_segment;
-use crate::systems::integration::ON_ANCHOR_SQUARED;
+use crate::systems::integration::{ON_ANCHOR_SQUARED, at_length};
 
 /// Collides the links of `layer`, one after the other, with the static colliders they meet.
 #[inline(always)]
-pub fn collide_links<L: Lane>(
+pub fn collide_links<L: Lane, W: Witness<L>>(
     plan: &Plan,
     layer: &LayerPlan,
     group: &mut Group,
     parallel: ParallelEpsilon,
+    witness: &mut W,
 ) {
     for link in 0..layer.links {
         let places = layer.ends(link).map(|end| layer.members[end]);
@@ -41,8 +43,12 @@ pub fn collide_links<L: Lane>(
             if hit.touches.any() {
                 let nearest = line.a.lerp(line.b, hit.along);
                 let offset = sideways(line.b - line.a, hit.target() - nearest);
-                for end in &mut ends {
-                    end.push(offset, hit.touches);
+                for (end, place) in ends.iter_mut().zip(places) {
+                    let moved = end.push(offset, hit.touches);
+                    if W::LISTENS {
+                        let term = Term::Link(layer.source, link, index);
+                        witness.note(place, term, moved);
+                    }
                 }
                 hits = L::select(hit.touches, hits + L::splat(1.0), hits);
             }
@@ -87,15 +93,15 @@ impl<L: Lane> End<L> {
     }
 
     /// Moves by `offset` where `touches`, then back to bone length; an end on its anchor stays there.
+    /// Says how far it went.
     #[inline(always)]
-    fn push(&mut self, offset: Vec3x<L>, touches: L::Mask) {
+    fn push(&mut self, offset: Vec3x<L>, touches: L::Mask) -> Vec3x<L> {
         let moved = self.position + offset;
-        let bone = moved - self.anchor;
-        let squared = bone.length_squared();
-        let kept = self.anchor + bone * (L::splat(1.0) / squared.sqrt()) * self.length;
-        let has_direction = L::splat(ON_ANCHOR_SQUARED).lt(squared);
-        let moved = Vec3x::select(has_direction, kept, moved);
-        self.position = Vec3x::select(touches, moved, self.position);
+        let (kept, on_anchor) = at_length(moved, self.anchor, self.length);
+        let moved = Vec3x::select(on_anchor, moved, kept);
+        let before = self.position;
+        self.position = Vec3x::select(touches, moved, before);
+        self.position - before
     }
 
     /// Writes the particle back where any collider touched the link; others keep their bits.

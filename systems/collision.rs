@@ -1,4 +1,4 @@
-//! Collision: pushes the particles of a depth out of the static colliders. `[X1]` `[X3]` `[X5]`
+//! Collision: pushes the particles of a depth out of the static colliders. `[X3]` `[X5]`
 //!
 //! Runs second in a substep, per depth, after integration. Reads the placed static colliders; writes the particles and
 //! their record of hits.
@@ -9,116 +9,33 @@
 
 use core::ops::Range;
 
+use crate::account::{Term, Witness};
 use crate::collider::PlacedShape;
 use crate::contact::{self, Hit, Segment};
 use crate::crowd::{Group, PLACED, particle, placed};
 use crate::lane::{Lane, LaneMask, Vec3x};
 use crate::plan::{DynamicPlan, Plan, StaticPlan, SwingPlan};
-use crate::pose::Rigid;
+use crate::profile::{LinePush, ParallelEpsilon, SwingProfile};
 use crate::rotation::Rotation;
-use crate::swing::ParallelEpsilon;
-use crate::systems::integration::ON_ANCHOR_SQUARED;
+use crate::systems::integration::at_length;
+use crate::systems::placement::{placed_ends, segment};
 
 /// How far beyond touching a ball still counts as beside a capsule: this share of its squared distance from the middle.
 /// Far above what rounding adds up to, even a hundred metres from the origin; larger would let more pass for nothing.
 const BESIDE_SLACK: f32 = 1e-3;
 
-/// Puts the static colliders where the animated pose `pose` has their joints. `[X1]`
-///
-/// `fresh` actors have no place of a line before: both its ends start at the joint.
-#[inline(always)]
-pub fn place_statics<L: Lane>(plan: &Plan, group: &mut Group, pose: usize, fresh: bool) {
-    let joints = plan.rest.len();
-    for (index, collider) in plan.statics.iter().enumerate() {
-        let Some(joint) = collider.joint else {
-            continue;
-        };
-        let bone = group.model::<L>(pose, joint, joints);
-        let own = index * PLACED * L::LANES..(index + 1) * PLACED * L::LANES;
-        let before = if fresh {
-            [bone.t; 2]
-        } else {
-            placed_ends(&group.statics[own.clone()])
-        };
-        let parent = match collider.parent {
-            Some(parent) => group.model(pose, parent, joints).t,
-            None => bone.t,
-        };
-        let ends = place_shape(&collider.shape, bone, parent, before);
-        store_placed(&collider.shape, ends, &mut group.statics[own]);
-    }
-}
-
-/// Writes the ends of a placed shape and what they tell of its neighbourhood. `[X2]`
-///
-/// Every joint asks for that, so it is computed once. `to` has [`PLACED`] numbers per lane.
-#[inline(always)]
-pub fn store_placed<L: Lane>(shape: &PlacedShape, ends: [Vec3x<L>; 2], to: &mut [f32]) {
-    let half = (ends[1] - ends[0]) * L::splat(0.5);
-    let (centre, reach, width) = match shape {
-        PlacedShape::Sphere { radius, .. } => {
-            let reach = L::splat(*radius) * L::splat(contact::BOUNDS_FACTOR);
-            (ends[0], reach, L::splat(*radius))
-        }
-        PlacedShape::Capsule { radius, .. } | PlacedShape::Line { radius, .. } => {
-            let segment = segment(ends, radius);
-            let (centre, reach) = segment.bounds();
-            (centre, reach, segment.radius_a.max(segment.radius_b))
-        }
-        // Everything is near a plane; nothing asks.
-        PlacedShape::Plane { .. } => (ends[0], L::splat(0.0), L::splat(0.0)),
-    };
-    ends[0].store(&mut to[placed::END_A * L::LANES..]);
-    ends[1].store(&mut to[placed::END_B * L::LANES..]);
-    centre.store(&mut to[placed::CENTRE * L::LANES..]);
-    reach.store(&mut to[placed::REACH * L::LANES..]);
-    half.store(&mut to[placed::HALF * L::LANES..]);
-    half.length_squared()
-        .store(&mut to[placed::HALF_SQUARED * L::LANES..]);
-    width.store(&mut to[placed::WIDTH * L::LANES..]);
-}
-
-/// Both ends of a placed shape.
-#[inline(always)]
-fn placed_ends<L: Lane>(placed: &[f32]) -> [Vec3x<L>; 2] {
-    [
-        Vec3x::load(&placed[placed::END_A * L::LANES..]),
-        Vec3x::load(&placed[placed::END_B * L::LANES..]),
-    ]
-}
-
-/// Both ends of `shape` on a joint at `bone` below one at `parent`; a ball's ends are both its centre. `[X1]`
-///
-/// `before` holds the ends so far: planes and lines too short to be placed stay there.
-#[inline(always)]
-pub fn place_shape<L: Lane>(
-    shape: &PlacedShape,
-    bone: Rigid<L>,
-    parent: Vec3x<L>,
-    before: [Vec3x<L>; 2],
-) -> [Vec3x<L>; 2] {
-    let point = |offset: &[f32; 3]| contact::place_point(bone.t, bone.r, Vec3x::splat(*offset));
-    match shape {
-        PlacedShape::Sphere { offset, .. } => {
-            let centre = point(offset);
-            [centre, centre]
-        }
-        PlacedShape::Capsule { offset, .. } => [point(&offset[0]), point(&offset[1])],
-        PlacedShape::Line { inset, .. } => {
-            contact::place_line(bone.t, parent, inset.map(L::splat), before)
-        }
-        PlacedShape::Plane { .. } => before,
-    }
-}
+/// Contacts nearer to the joint than this share of its line move the particle as if they were here. `[X5]`
+const SHORTEST_LEVER: f32 = 0.25;
 
 /// Collides the swing joints at `places` with the static colliders they meet.
 #[inline(always)]
-pub fn collide_particles<L: Lane>(
+pub fn collide_particles<L: Lane, W: Witness<L>>(
     plan: &Plan,
     places: Range<usize>,
     group: &mut Group,
     from_rest: bool,
-    parallel: ParallelEpsilon,
+    profile: &SwingProfile,
+    witness: &mut W,
 ) {
     for place in places {
         let swing = &plan.swings[place];
@@ -129,18 +46,35 @@ pub fn collide_particles<L: Lane>(
             continue;
         };
         let own = &mut group.particles[base..][..particle::COMPONENTS * L::LANES];
-        let rotation = if from_rest {
-            Rotation::load(&own[particle::REST * L::LANES..])
-        } else {
-            Rotation::load(&own[particle::ROTATION * L::LANES..])
-        };
-        let body = Body {
-            collider,
-            origin: Vec3x::load(&own[particle::ORIGIN * L::LANES..]),
-            rotation,
-            length: L::splat(swing.length),
-        };
-        collide_particle(plan, swing, &body, own, &group.statics, parallel);
+        let body = body(swing, collider, own, from_rest);
+        collide_particle(plan, place, &body, own, &group.statics, profile, witness);
+    }
+}
+
+/// The collider of `swing` and what it hangs on: the joint's own origin, or a slide joint's parent. `[X5]`
+#[inline(always)]
+fn body<'a, L: Lane>(
+    swing: &SwingPlan,
+    collider: &'a DynamicPlan,
+    own: &[f32],
+    from_rest: bool,
+) -> Body<'a, L> {
+    let slides = swing.slide.is_some();
+    let origin = if slides {
+        particle::PARENT
+    } else {
+        particle::ORIGIN
+    };
+    let rotation = if from_rest || slides {
+        particle::REST
+    } else {
+        particle::ROTATION
+    };
+    Body {
+        collider,
+        origin: Vec3x::load(&own[origin * L::LANES..]),
+        rotation: Rotation::load(&own[rotation * L::LANES..]),
+        length: (!slides).then_some(L::splat(swing.length)),
     }
 }
 
@@ -149,22 +83,23 @@ pub fn collide_particles<L: Lane>(
 pub struct Body<'a, L> {
     /// Shape, metres.
     pub collider: &'a DynamicPlan,
-    /// Origin of the joint, true model space.
+    /// Origin of the joint (of a slide joint's parent), true model space: where a line ends.
     pub origin: Vec3x<L>,
     /// `R_cur` of `[S3]`.
     pub rotation: Rotation<L>,
-    /// Bone length, metres.
-    pub length: L,
+    /// Bone length, metres; a slide joint has none to keep.
+    pub length: Option<L>,
 }
 
 #[inline(always)]
-fn collide_particle<L: Lane>(
+fn collide_particle<L: Lane, W: Witness<L>>(
     plan: &Plan,
-    swing: &SwingPlan,
+    place: usize,
     body: &Body<L>,
     own: &mut [f32],
     statics: &[f32],
-    parallel: ParallelEpsilon,
+    profile: &SwingProfile,
+    witness: &mut W,
 ) {
     let correction = Vec3x::load(&own[particle::CORRECTION * L::LANES..]);
     let shifted = Vec3x::load(&own[particle::POSITION * L::LANES..]);
@@ -173,22 +108,30 @@ fn collide_particle<L: Lane>(
         count: L::splat(0.0),
     };
     let size = PLACED * L::LANES;
-    let meets = plan.meets[swing.meets.clone()].iter();
-    let meets = meets.map(|&index| (&plan.statics[index], &statics[index * size..][..size]));
+    let meets = plan.meets[plan.swings[place].meets.clone()].iter();
+    let meets = meets.map(|&index| (index, &statics[index * size..][..size]));
     match body.collider {
         // The usual shape has a loop of its own, which asks nothing about shapes that it is not.
         DynamicPlan::Sphere { offset, radius } if *offset == [0.0; 3] => {
             let radius = L::splat(*radius);
-            for (other, placed) in meets {
-                contacts.take(
-                    push_ball(body, contacts.position, radius, other, placed),
-                    own,
+            for (index, placed) in meets {
+                let found = push_ball(
+                    body,
+                    contacts.position,
+                    radius,
+                    &plan.statics[index],
+                    placed,
                 );
+                contacts.tell(&found, place, index, witness);
+                contacts.take(found, own);
             }
         }
         _ => {
-            for (other, placed) in meets {
-                contacts.take(push(body, contacts.position, other, placed, parallel), own);
+            for (index, placed) in meets {
+                let other = &plan.statics[index];
+                let found = push(body, contacts.position, other, placed, profile);
+                contacts.tell(&found, place, index, witness);
+                contacts.take(found, own);
             }
         }
     }
@@ -211,6 +154,25 @@ struct Contacts<L> {
 }
 
 impl<L: Lane> Contacts<L> {
+    /// Tells a witness of what [`push`] found, before it is taken over.
+    #[inline(always)]
+    fn tell<W: Witness<L>>(
+        &self,
+        found: &Option<(Vec3x<L>, Hit<L>)>,
+        place: usize,
+        collider: usize,
+        witness: &mut W,
+    ) {
+        if !W::LISTENS {
+            return;
+        }
+        if let Some((pushed, hit)) = found {
+            let none = Vec3x::splat([0.0; 3]);
+            let moved = Vec3x::select(hit.touches, *pushed - self.position, none);
+            witness.note(place, Term::Hit(collider), moved);
+        }
+    }
+
     /// Takes over what [`push`] found, and keeps the hit with the particle.
     #[inline(always)]
     fn take(&mut self, found: Option<(Vec3x<L>, Hit<L>)>, own: &mut [f32]) {
@@ -247,7 +209,10 @@ fn pushed<L: Lane>(body: &Body<L>, target: Vec3x<L>, hit: Hit<L>) -> Option<(Vec
     if !hit.touches.any() {
         return None;
     }
-    let kept = keep_length_or_anchor(target, body.origin, body.length);
+    let kept = match body.length {
+        Some(length) => keep_length_or_anchor(target, body.origin, length),
+        None => target,
+    };
     Some((kept, hit))
 }
 
@@ -258,7 +223,7 @@ pub fn push<L: Lane>(
     position: Vec3x<L>,
     other: &StaticPlan,
     placed: &[f32],
-    parallel: ParallelEpsilon,
+    profile: &SwingProfile,
 ) -> Option<(Vec3x<L>, Hit<L>)> {
     match body.collider {
         DynamicPlan::Sphere { offset, radius } if *offset == [0.0; 3] => {
@@ -278,10 +243,28 @@ pub fn push<L: Lane>(
                 radius_a: L::splat(radius[0]),
                 radius_b: L::splat(radius[1]),
             };
-            let hit = hit_segment(&line, other, placed, parallel)?;
-            pushed(body, hit.target(), hit)
+            let hit = hit_segment(&line, other, placed, profile.parallel_epsilon)?;
+            let target = match profile.line_push {
+                LinePush::Documented => hit.target(),
+                LinePush::Lever => position + lever(&line, &hit),
+            };
+            pushed(body, target, hit)
         }
     }
+}
+
+/// How far a push at one place of a line moves the particle at its first end. `[X5]`
+///
+/// ```text
+/// (target − P1) / max(1 − s, ¼)     none where s = 1, at the joint itself
+/// ```
+#[inline(always)]
+fn lever<L: Lane>(line: &Segment<L>, hit: &Hit<L>) -> Vec3x<L> {
+    let one = L::splat(1.0);
+    let off = hit.target() - line.a.lerp(line.b, hit.along);
+    let arm = (one - hit.along).max(L::splat(SHORTEST_LEVER));
+    let at_joint = one.le(hit.along);
+    Vec3x::select(at_joint, Vec3x::splat([0.0; 3]), off * (one / arm))
 }
 
 /// How deep the joint's collider reaches into a static collider it can meet, metres; 0 when it touches none.
@@ -295,12 +278,7 @@ pub fn deepest_penetration(plan: &Plan, group: &Group, place: usize) -> f32 {
     let own = &group.particles[place * particle::COMPONENTS..];
     let position =
         Vec3x::<f32>::load(&own[particle::POSITION..]) + Vec3x::load(&own[particle::CORRECTION..]);
-    let body = Body {
-        collider,
-        origin: Vec3x::load(&own[particle::ORIGIN..]),
-        rotation: Rotation::load(&own[particle::ROTATION..]),
-        length: swing.length,
-    };
+    let body = body(swing, collider, own, false);
     let depth = |&index: &usize| {
         let placed = &group.statics[index * PLACED..][..PLACED];
         let (target, at) = touch(&body, position, &plan.statics[index], placed)?;
@@ -341,10 +319,7 @@ fn touch(
 /// Bone length after a push: a particle on its anchor stays there. `[X5]`
 #[inline(always)]
 fn keep_length_or_anchor<L: Lane>(particle: Vec3x<L>, anchor: Vec3x<L>, length: L) -> Vec3x<L> {
-    let offset = particle - anchor;
-    let squared = offset.length_squared();
-    let on_anchor = squared.le(L::splat(ON_ANCHOR_SQUARED));
-    let kept = anchor + offset * (L::splat(1.0) / squared.sqrt()) * length;
+    let (kept, on_anchor) = at_length(particle, anchor, length);
     Vec3x::select(on_anchor, anchor, kept)
 }
 
@@ -352,16 +327,6 @@ fn keep_length_or_anchor<L: Lane>(particle: Vec3x<L>, anchor: Vec3x<L>, length: 
 #[inline(always)]
 pub fn placed_segment<L: Lane>(placed: &[f32], radius: &[f32; 2]) -> Segment<L> {
     segment(placed_ends(placed), radius)
-}
-
-#[inline(always)]
-fn segment<L: Lane>([a, b]: [Vec3x<L>; 2], radius: &[f32; 2]) -> Segment<L> {
-    Segment {
-        a,
-        b,
-        radius_a: L::splat(radius[0]),
-        radius_b: L::splat(radius[1]),
-    }
 }
 
 /// Whether bounds overlap those of a placed collider in any lane. `[X3]`

@@ -1,4 +1,4 @@
-//! Integration: moves every particle of a depth by one substep. `[S1]` `[S3]`–`[S5]` `[S7]`–`[S9]`
+//! Integration: moves every particle of a depth by one substep. `[S3]`–`[S9]`
 //!
 //! Runs first in a substep, per depth, after the depth above was resolved. Reads the plan, the animated pose and the
 //! resolved rotations above; writes the particles.
@@ -8,183 +8,270 @@
 
 use core::ops::Range;
 
-use crate::crowd::{Group, particle, property};
+use super::forces::{Forces, Parts, child_speed, slide_force, spring_force};
+use crate::account::{Term, Witness};
+use crate::crowd::{Group, particle};
 use crate::lane::{Lane, LaneMask, Vec3x};
 use crate::plan::{Hold, Plan, SwingPlan};
 use crate::pose::Rigid;
-use crate::rotation::Rotation;
+use crate::profile::{ForcePolicy, InertiaPolicy, RestPose, SwingProfile};
+use crate::rotation::{self, Rotation};
+use crate::slide;
 use crate::substep::Substep;
 
 /// A particle this near to its anchor, squared metres, has no direction of its own. `[S8]`
 pub const ON_ANCHOR_SQUARED: f32 = 1e-10;
-/// Forces are in units of 0.01 m per step. `[S4]` `[S5]`
-const FORCE_UNIT: f32 = 0.01;
-
-/// What all joints of an actor feel in a substep.
-#[derive(Clone, Copy, Debug)]
-pub struct Forces<L> {
-    /// `[T3]` times the actor's swing power.
-    scale: L,
-    /// Unit.
-    gravity: Vec3x<L>,
-    /// `[S5]`'s global force.
-    global: Vec3x<L>,
-    /// Horizontal and vertical share of the root correction that the actor takes.
-    root: [L; 2],
-    /// hips of `[S1]`.
-    hips: Vec3x<L>,
-}
-
-impl<L: Lane> Forces<L> {
-    /// Reads the actor's properties for a substep with root correction `hips`.
-    #[inline(always)]
-    pub fn new(group: &Group, substep: &Substep, hips: Vec3x<L>) -> Self {
-        Self {
-            scale: L::splat(substep.step) * group.property(property::POWER),
-            gravity: group.property_vector(property::GRAVITY),
-            global: group.property_vector(property::FORCE),
-            root: [
-                group.property(property::ROOT_HORIZONTAL),
-                group.property(property::ROOT_VERTICAL),
-            ],
-            hips,
-        }
-    }
-
-    /// The root correction of a joint. `[S1]`
-    #[inline(always)]
-    fn correction(&self, swing: &SwingPlan) -> Vec3x<L> {
-        let horizontal = L::splat(swing.root_horizontal_weight);
-        let vertical = L::splat(swing.root_vertical_weight);
-        root_correction(self.hips, self.root, [horizontal, vertical])
-    }
-}
-
-/// rc: the part of `hips` that a joint does not feel. `[S1]`
-///
-/// ```text
-/// h = 1 − a·root_horizontal_weight     v = 1 − b·root_vertical_weight     rc = (h·hips.x, v·hips.y, h·hips.z)
-/// ```
-/// `actor` is (a, b), `joint` the joint's weights, all 0 to 1; `hips` in model space, metres.
-#[inline(always)]
-pub fn root_correction<L: Lane>(hips: Vec3x<L>, actor: [L; 2], joint: [L; 2]) -> Vec3x<L> {
-    let one = L::splat(1.0);
-    let horizontal = one - actor[0] * joint[0];
-    let vertical = one - actor[1] * joint[1];
-    Vec3x::new(horizontal * hips.x, vertical * hips.y, horizontal * hips.z)
-}
 
 /// Integrates the swing joints at `places` of the plan, which share a depth.
 #[inline(always)]
-pub fn integrate_particles<L: Lane>(
+pub fn integrate_particles<L: Lane, W: Witness<L>>(
     plan: &Plan,
     places: Range<usize>,
     group: &mut Group,
+    profile: &SwingProfile,
     substep: &Substep,
     forces: &Forces<L>,
+    witness: &mut W,
 ) {
     for place in places {
-        let swing = &plan.swings[place];
-        let rest = rest_transform::<L>(plan, swing, group, substep.pose);
-        let correction = forces.correction(swing);
-        let child_speed = child_speed::<L>(swing, group, substep.prewarm);
-        let own = &mut group.particles[place * particle::COMPONENTS * L::LANES..]
-            [..particle::COMPONENTS * L::LANES];
-        rest.t.store(&mut own[particle::ORIGIN * L::LANES..]);
-        rest.r.store(&mut own[particle::REST * L::LANES..]);
-        correction.store(&mut own[particle::CORRECTION * L::LANES..]);
+        integrate_particle(plan, place, group, profile, substep, forces, witness);
+    }
+}
 
-        let position = Vec3x::load(&own[particle::POSITION * L::LANES..]);
-        let previous = Vec3x::load(&own[particle::PREVIOUS * L::LANES..]);
-        let current = if substep.from_rest {
-            rest.r
-        } else {
-            Rotation::load(&own[particle::ROTATION * L::LANES..])
+/// Integrates one swing joint.
+#[inline(always)]
+pub fn integrate_particle<L: Lane, W: Witness<L>>(
+    plan: &Plan,
+    place: usize,
+    group: &mut Group,
+    profile: &SwingProfile,
+    substep: &Substep,
+    forces: &Forces<L>,
+    witness: &mut W,
+) {
+    let swing = &plan.swings[place];
+    let rest = rest_transform::<L>(plan, swing, group, substep.pose, profile.rest_pose);
+    let correction = forces.correction(swing);
+    let (gravity, global, wind) = forces.outside(swing, group, rest.t);
+    let child = child_speed::<L>(swing, group, substep.prewarm);
+    let parent = match &swing.slide {
+        Some(_) => Some(parent_transform::<L>(plan, swing, group, substep.pose)),
+        None => None,
+    };
+    let own = &mut group.particles[place * particle::COMPONENTS * L::LANES..]
+        [..particle::COMPONENTS * L::LANES];
+    rest.t.store(&mut own[particle::ORIGIN * L::LANES..]);
+    rest.r.store(&mut own[particle::REST * L::LANES..]);
+    correction.store(&mut own[particle::CORRECTION * L::LANES..]);
+
+    let position = Vec3x::load(&own[particle::POSITION * L::LANES..]);
+    let previous = Vec3x::load(&own[particle::PREVIOUS * L::LANES..]);
+    let spring = match (&swing.slide, parent) {
+        (Some(slide), Some(parent)) => {
+            parent.t.store(&mut own[particle::PARENT * L::LANES..]);
+            let target = slide.target(parent) - correction;
+            slide_force(swing, target, position, previous)
+        }
+        _ => {
+            let current = if substep.from_rest {
+                rest.r
+            } else {
+                Rotation::load(&own[particle::ROTATION * L::LANES..])
+            };
+            let direction = current.rotate(Vec3x::splat(swing.axis));
+            spring_force(swing, direction, position, previous)
+        }
+    };
+    let parts = Parts {
+        inertia: (position - previous) * L::splat(swing.inertia),
+        spring,
+        gravity,
+        global,
+        wind,
+        child,
+    };
+    let mut force = match profile.force {
+        ForcePolicy::Direct => parts.sum(),
+        ForcePolicy::VelocityAdd | ForcePolicy::VelocityReplace => parts.sum_without_inertia(),
+    };
+    if let Some(slide) = swing.slide.as_ref().filter(|_| !substep.prewarm) {
+        let coupled = slide::couple(slide.coupling, rest.r, force);
+        if W::LISTENS {
+            let share = displacement_share(profile, forces);
+            witness.note(place, Term::Coupling, (coupled - force) * share);
+        }
+        force = coupled;
+    }
+    if W::LISTENS {
+        note_parts(place, &parts, own, profile, forces, witness);
+    }
+    let moved = displaced(position, &parts, force, own, profile, forces);
+    let kept = if swing.slide.is_some() {
+        moved
+    } else {
+        let direction = rest.r.rotate(Vec3x::splat(swing.axis));
+        keep_length(
+            moved,
+            rest.t - correction,
+            direction,
+            L::splat(swing.length),
+        )
+    };
+    if W::LISTENS && swing.slide.is_none() {
+        witness.note(place, Term::Length, kept - moved);
+    }
+    position.store(&mut own[particle::PREVIOUS * L::LANES..]);
+    kept.store(&mut own[particle::POSITION * L::LANES..]);
+}
+
+/// Where `force` takes the particle: F, which under the velocity policies is F' without inertia. `[S7]`
+///
+/// ```text
+/// packed    x + F·step·power
+/// free      x + inertia + (F − inertia)·step·power
+/// velocity  v ← v·(1 − velocity_damping) + F'·step·power     x + v·step (+ inertia for velocity_add)
+/// ```
+#[inline(always)]
+fn displaced<L: Lane>(
+    position: Vec3x<L>,
+    parts: &Parts<L>,
+    force: Vec3x<L>,
+    own: &mut [f32],
+    profile: &SwingProfile,
+    forces: &Forces<L>,
+) -> Vec3x<L> {
+    if profile.force == ForcePolicy::Direct {
+        return match profile.inertia {
+            InertiaPolicy::Packed => position + force * forces.scale,
+            InertiaPolicy::Free => {
+                position + parts.inertia + (force - parts.inertia) * forces.scale
+            }
         };
-        let anchor = rest.t - correction;
-        let axis = Vec3x::splat(swing.axis);
-        // Not a product with 0: that would hand an infinite force on as NaN to joints that do not feel it.
-        let outside = if swing.global_force == 0.0 {
-            Vec3x::splat([0.0; 3])
-        } else {
-            forces.global * L::splat(swing.global_force)
-        };
-        let force = spring_force(swing, current.rotate(axis), position, previous)
-            + (position - previous) * L::splat(swing.inertia)
-            + forces.gravity * L::splat(swing.weight)
-            + outside
-            + child_speed;
-        let moved = position + force * forces.scale;
-        let kept = keep_length(moved, anchor, rest.r.rotate(axis), L::splat(swing.length));
-        position.store(&mut own[particle::PREVIOUS * L::LANES..]);
-        kept.store(&mut own[particle::POSITION * L::LANES..]);
+    }
+    let velocity = &mut own[particle::VELOCITY * L::LANES..];
+    let kept = Vec3x::load(velocity) * L::splat(1.0 - profile.velocity_damping);
+    let next = kept + force * forces.scale;
+    next.store(velocity);
+    let moved = position + next * forces.step;
+    match profile.force {
+        ForcePolicy::VelocityAdd => moved + parts.inertia,
+        ForcePolicy::Direct | ForcePolicy::VelocityReplace => moved,
+    }
+}
+
+/// How far a force of 1 moves a particle, metres.
+#[inline(always)]
+fn displacement_share<L: Lane>(profile: &SwingProfile, forces: &Forces<L>) -> L {
+    match profile.force {
+        ForcePolicy::Direct => forces.scale,
+        ForcePolicy::VelocityAdd | ForcePolicy::VelocityReplace => forces.scale * forces.step,
+    }
+}
+
+/// Tells a witness what each part moves.
+#[inline(always)]
+fn note_parts<L: Lane, W: Witness<L>>(
+    place: usize,
+    parts: &Parts<L>,
+    own: &[f32],
+    profile: &SwingProfile,
+    forces: &Forces<L>,
+    witness: &mut W,
+) {
+    let share = displacement_share(profile, forces);
+    let inertia = match (profile.force, profile.inertia) {
+        (ForcePolicy::Direct, InertiaPolicy::Packed) => parts.inertia * share,
+        (ForcePolicy::VelocityReplace, _) => Vec3x::splat([0.0; 3]),
+        (ForcePolicy::Direct | ForcePolicy::VelocityAdd, _) => parts.inertia,
+    };
+    witness.note(place, Term::Inertia, inertia);
+    if profile.force != ForcePolicy::Direct {
+        let kept = Vec3x::load(&own[particle::VELOCITY * L::LANES..]);
+        let kept = kept * L::splat(1.0 - profile.velocity_damping);
+        witness.note(place, Term::Velocity, kept * forces.step);
+    }
+    for (term, part) in [
+        (Term::Spring, parts.spring),
+        (Term::Gravity, parts.gravity),
+        (Term::GlobalForce, parts.global),
+        (Term::Wind, parts.wind),
+        (Term::Child, parts.child),
+    ] {
+        witness.note(place, term, part * share);
     }
 }
 
 /// Where the joint's undeflected transform is: (t0, r0) = P·local, with P as resolved in this substep. `[5.5]`
 #[inline(always)]
-fn rest_transform<L: Lane>(plan: &Plan, swing: &SwingPlan, group: &Group, pose: usize) -> Rigid<L> {
+fn rest_transform<L: Lane>(
+    plan: &Plan,
+    swing: &SwingPlan,
+    group: &Group,
+    pose: usize,
+    rest_pose: RestPose,
+) -> Rigid<L> {
     let joints = plan.rest.len();
-    match swing.hold {
-        Hold::Animated => group.model(pose, swing.joint, joints),
-        Hold::Swing(above) => {
-            let above = &group.particles[above * particle::COMPONENTS * L::LANES..]
-                [..particle::COMPONENTS * L::LANES];
-            let mut parent = Rigid {
-                t: Vec3x::load(&above[particle::ORIGIN * L::LANES..]),
-                r: Rotation::load(&above[particle::ROTATION * L::LANES..]),
-            };
-            for &joint in &plan.between[swing.between.clone()] {
-                parent = parent.compose(group.local(pose, joint, joints));
-            }
+    match (rest_pose, swing.hold) {
+        (RestPose::Animated, Hold::Animated) => group.model(pose, swing.joint, joints),
+        (RestPose::Animated, Hold::Swing(_)) => {
+            let parent = parent_transform(plan, swing, group, pose);
             parent.compose(group.local(pose, swing.joint, joints))
+        }
+        (RestPose::Bind, _) => {
+            let parent = parent_transform(plan, swing, group, pose);
+            parent.compose(Rigid::splat(swing.rest_local))
         }
     }
 }
 
-/// The pull towards the rest direction, weaker while the joint is still. `[S4]`
-///
-/// ```text
-/// c = |x·x_prev| / (|x||x_prev|)     p = max(0, c − (1 − range)) / range · pendulum
-/// s = direction · (stiffness − p) · 0.01
-/// ```
-/// `direction` is `R_cur·axis`, unit; both positions are taken from the origin of the shifted space.
+/// P: the parent's transform as resolved in this substep, true model space.
 #[inline(always)]
-fn spring_force<L: Lane>(
+pub fn parent_transform<L: Lane>(
+    plan: &Plan,
     swing: &SwingPlan,
-    direction: Vec3x<L>,
-    position: Vec3x<L>,
-    previous: Vec3x<L>,
-) -> Vec3x<L> {
-    if swing.pendulum == 0.0 {
-        return direction * L::splat(swing.stiffness * FORCE_UNIT);
+    group: &Group,
+    pose: usize,
+) -> Rigid<L> {
+    let joints = plan.rest.len();
+    let Hold::Swing(above) = swing.hold else {
+        return match plan.parents[swing.joint] {
+            Some(parent) => group.model(pose, parent, joints),
+            None => Rigid::identity(),
+        };
+    };
+    let above = &group.particles[above * particle::COMPONENTS * L::LANES..]
+        [..particle::COMPONENTS * L::LANES];
+    let mut parent = Rigid {
+        t: Vec3x::load(&above[particle::ORIGIN * L::LANES..]),
+        r: Rotation::load(&above[particle::ROTATION * L::LANES..]),
+    };
+    for &joint in &plan.between[swing.between.clone()] {
+        parent = parent.compose(group.local(pose, joint, joints));
     }
-    let one = L::splat(1.0);
-    let product = (position.length_squared() * previous.length_squared()).sqrt();
-    let cosine = position.dot(previous).abs() / product;
-    let cosine = L::select(product.lt(L::splat(1e-10)), one, cosine);
-    let range = L::splat(swing.pendulum_range);
-    let loss = (cosine - (one - range)).max(L::splat(0.0)) / range * L::splat(swing.pendulum);
-    direction * ((L::splat(swing.stiffness) - loss) * L::splat(FORCE_UNIT))
+    parent
 }
 
-/// The tip child's speed that pulls the particle along; none while settling. `[S5]` `[S9]` `[S10]`
+/// Aims the rotation of a swing joint at its particle, without limits: `from_to(d_rest, x − A)·r0`. `[5.2]`
 ///
-/// The child moves after this joint, so its position and the one before still belong to the last substep: their
-/// difference is its speed.
+/// Between the substeps of a joint-major frame nothing else resolves it. A slide joint does not turn.
 #[inline(always)]
-fn child_speed<L: Lane>(swing: &SwingPlan, group: &Group, prewarm: bool) -> Vec3x<L> {
-    let coupled = swing.tip_swing.filter(|_| swing.spring != 0.0 && !prewarm);
-    let Some(child) = coupled else {
-        return Vec3x::splat([0.0; 3]);
-    };
-    let child = &group.particles[child * particle::COMPONENTS * L::LANES..];
-    let position = Vec3x::load(&child[particle::POSITION * L::LANES..]);
-    let previous = Vec3x::load(&child[particle::PREVIOUS * L::LANES..]);
-    let speed = position - previous;
-    // A particle that overflowed has no speed: its parent must not notice. `[V8]`
-    let speed = Vec3x::select(speed.finite(), speed, Vec3x::splat([0.0; 3]));
-    speed * L::splat(swing.spring)
+pub fn aim_rotation<L: Lane>(plan: &Plan, place: usize, group: &mut Group) {
+    let swing = &plan.swings[place];
+    if swing.slide.is_some() {
+        return;
+    }
+    let own = &mut group.particles[place * particle::COMPONENTS * L::LANES..];
+    let rest = Rotation::<L>::load(&own[particle::REST * L::LANES..]);
+    let origin = Vec3x::<L>::load(&own[particle::ORIGIN * L::LANES..]);
+    let correction = Vec3x::load(&own[particle::CORRECTION * L::LANES..]);
+    let position = Vec3x::load(&own[particle::POSITION * L::LANES..]);
+    let bone = position - (origin - correction);
+    let squared = bone.length_squared();
+    let direction = bone * (L::splat(1.0) / squared.sqrt());
+    let aimed = rotation::from_to(rest.rotate(Vec3x::splat(swing.axis)), direction) * rest;
+    let known = L::splat(ON_ANCHOR_SQUARED).lt(squared) & aimed.finite();
+    let aimed = Rotation::select(known, aimed, rest);
+    aimed.store(&mut own[particle::ROTATION * L::LANES..]);
 }
 
 /// Puts `particle` back at bone length from `anchor`. `[S8]`
@@ -198,14 +285,20 @@ pub fn keep_length<L: Lane>(
     rest_direction: Vec3x<L>,
     length: L,
 ) -> Vec3x<L> {
-    let offset = particle - anchor;
-    let squared = offset.length_squared();
-    let on_anchor = squared.le(L::splat(ON_ANCHOR_SQUARED));
-    let kept = anchor + offset * (L::splat(1.0) / squared.sqrt()) * length;
+    let (kept, on_anchor) = at_length(particle, anchor, length);
     if !on_anchor.any() {
         return kept;
     }
     Vec3x::select(on_anchor, anchor + rest_direction * length, kept)
+}
+
+/// `particle` at `length` from `anchor` in the direction it has, and where it is too near to have one.
+#[inline(always)]
+pub fn at_length<L: Lane>(particle: Vec3x<L>, anchor: Vec3x<L>, length: L) -> (Vec3x<L>, L::Mask) {
+    let offset = particle - anchor;
+    let squared = offset.length_squared();
+    let kept = anchor + offset * (L::splat(1.0) / squared.sqrt()) * length;
+    (kept, squared.le(L::splat(ON_ANCHOR_SQUARED)))
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! The order of a frame and of a substep.
 //!
 //! A frame runs the sets of [`FrameSystems`] in their order. Inside [`FrameSystems::Substeps`] every substep runs, for
-//! each depth of swing joints, [`integration`] → [`collision`] → [`chain_collision`] → [`smoothing`] → [`resolve`]: plain functions called in order, because
-//! one actor's substep costs microseconds and a system call is not free at that size.
+//! each depth of swing joints, [`integration`] (adding up [`forces`]) → [`collision`] → [`chain_collision`] →
+//! [`smoothing`] → [`resolve`]: plain functions called in order, because one actor's substep costs microseconds and a
+//! system call is not free at that size.
 //!
 //! Both hosts, [`plugin::FlouncePlugin`] in an `App` and [`plugin::Headless`] on a bare `World`, register the same
 //! stages by the same function, [`add_stages`].
@@ -12,7 +13,11 @@ use bevy_ecs::world::World;
 
 pub mod chain_collision;
 pub mod collision;
+pub mod driving;
+pub mod forces;
 pub mod integration;
+pub mod motion;
+pub mod placement;
 pub mod plugin;
 pub mod preparation;
 pub mod propagation;
@@ -32,6 +37,8 @@ pub enum FrameSystems {
     Preparation,
     /// Each substep has its animated pose against the parents; the frame's own pose is known.
     Sampling,
+    /// Driven joints follow the joints that drive them, in each of these poses.
+    Driving,
     /// Each substep has its animated pose in model space.
     Propagation,
     /// The particles have moved to the frame's last substep.
@@ -50,14 +57,17 @@ pub fn add_stages(world: &mut World, schedule: &mut Schedule) {
         (
             FrameSystems::Preparation,
             FrameSystems::Sampling,
+            FrameSystems::Driving,
             FrameSystems::Propagation,
             FrameSystems::Substeps,
             FrameSystems::Writeback,
         )
             .chain(),
     );
+    motion::observe(world);
     preparation::add(schedule);
     sampling::add(schedule);
+    driving::add(schedule);
     propagation::add(schedule);
     substeps::add(schedule);
     writeback::add(schedule);

@@ -7,39 +7,38 @@ use std::sync::Arc;
 
 use bevy_ecs::change_detection::DetectChanges;
 use bevy_ecs::prelude::*;
-use bevy_math::Quat;
+use bevy_math::Vec3;
 
 use super::FrameSystems;
+use super::motion::{ActorMotion, WorldFromActor, measure_motion};
+use crate::account::Explanation;
 use crate::chain::ChainLayer;
 use crate::collider::StaticCollider;
 use crate::crowd::Crowds;
+use crate::driver::Driver;
+use crate::lane::Vec3x;
 use crate::plan::Plan;
 use crate::pose::{AnimatedPose, LocalPose, PoseHealth};
+use crate::profile::SwingProfile;
 use crate::rig::{Joint, Rig, RigParts};
+use crate::rotation::Rotation;
 use crate::substep::{ActorClock, FrameClock, Notice};
-use crate::swing::{ActorProperties, SwingJoint, SwingProfile};
+use crate::swing::{ActorProperties, SwingJoint};
+use crate::wind::{Wind, WindField};
 
 /// An instance of a rig: an entity that swings.
 #[derive(Component, Clone, Copy, Debug, PartialEq, Eq)]
-#[require(ActorProperties, SwingProfile, ActorClock, PoseHealth, WorldFromActor)]
+#[require(
+    ActorProperties,
+    SwingProfile,
+    ActorClock,
+    ActorMotion,
+    PoseHealth,
+    WorldFromActor
+)]
 pub struct Actor {
     /// The entity that carries [`RigParts`].
     pub rig: Entity,
-}
-
-/// Where the actor stands in the world; gravity and forces are turned into its space.
-#[derive(Component, Clone, Copy, Debug, PartialEq)]
-pub struct WorldFromActor {
-    /// Unit.
-    pub rotation: Quat,
-}
-
-impl Default for WorldFromActor {
-    fn default() -> Self {
-        Self {
-            rotation: Quat::IDENTITY,
-        }
-    }
 }
 
 /// The plan of a rig; on the rig's entity.
@@ -74,7 +73,13 @@ impl Plans {
 
 /// Registers the systems.
 pub fn add(schedule: &mut Schedule) {
-    let systems = (compile_rigs, release_seats, seat_actors, cut_frames);
+    let systems = (
+        compile_rigs,
+        release_seats,
+        seat_actors,
+        cut_frames,
+        measure_motion,
+    );
     schedule.add_systems(systems.chain().in_set(FrameSystems::Preparation));
 }
 
@@ -90,23 +95,28 @@ fn compile_rigs(
             Changed<SwingJoint>,
             Changed<StaticCollider>,
             Changed<ChainLayer>,
+            Changed<Driver>,
         )>,
     >,
     mut removed: RemovedComponents<SwingJoint>,
     mut removed_colliders: RemovedComponents<StaticCollider>,
     mut removed_layers: RemovedComponents<ChainLayer>,
+    mut removed_drivers: RemovedComponents<Driver>,
     rigs: Query<(Entity, Ref<RigParts>, Option<&CompiledRig>)>,
     joints: Query<(&Joint, Option<&SwingJoint>)>,
     colliders: Query<&StaticCollider>,
     layers: Query<&ChainLayer>,
+    drivers: Query<&Driver>,
 ) {
-    let gone =
-        removed.read().count() + removed_colliders.read().count() + removed_layers.read().count();
+    let gone = removed.read().count()
+        + removed_colliders.read().count()
+        + removed_layers.read().count()
+        + removed_drivers.read().count();
     if changed.is_empty() && gone == 0 {
         return;
     }
     for (entity, parts, compiled) in &rigs {
-        let Some(rig) = gather(&parts, &joints, &colliders, &layers) else {
+        let Some(rig) = gather(&parts, &joints, &colliders, &layers, &drivers) else {
             tracing::warn!("a joint entity of rig {entity} is gone; the rig keeps its last plan");
             continue;
         };
@@ -129,6 +139,7 @@ fn gather(
     joints: &Query<(&Joint, Option<&SwingJoint>)>,
     colliders: &Query<&StaticCollider>,
     layers: &Query<&ChainLayer>,
+    drivers: &Query<&Driver>,
 ) -> Option<Rig> {
     let found: Option<Vec<Joint>> = parts
         .joints
@@ -146,6 +157,8 @@ fn gather(
         .filter_map(|&entity| colliders.get(entity).ok());
     let layers_of_rig = parts.layers.iter();
     let layers_of_rig = layers_of_rig.filter_map(|&entity| layers.get(entity).ok());
+    let drivers_of_rig = parts.drivers.iter();
+    let drivers_of_rig = drivers_of_rig.filter_map(|&entity| drivers.get(entity).ok());
     Some(Rig {
         joints: found?,
         metres_per_unit: parts.metres_per_unit,
@@ -153,6 +166,7 @@ fn gather(
         swing: swing.collect(),
         colliders: statics.copied().collect(),
         layers: layers_of_rig.cloned().collect(),
+        drivers: drivers_of_rig.cloned().collect(),
     })
 }
 
@@ -252,9 +266,12 @@ fn cut_frames(
         &SwingProfile,
         &ActorProperties,
         &WorldFromActor,
+        Option<&Wind>,
+        Option<&Explanation>,
     )>,
 ) {
-    for (entity, seat, mut actor_clock, profile, properties, placed) in &mut actors {
+    for (entity, seat, mut actor_clock, profile, properties, placed, wind, explained) in &mut actors
+    {
         let slot = &mut crowds.0[seat.crowd].slots[seat.slot];
         actor_clock.schedule(clock.now, profile, &mut slot.schedule);
         match slot.schedule.notice {
@@ -271,19 +288,43 @@ fn cut_frames(
         }
         slot.group
             .set_properties(0, &in_model_space(properties, placed));
+        set_wind(&mut slot.group.winds, wind, placed);
+        slot.watched = explained.map(|e| {
+            let kept = slot.watched.take().map(|(_, accounts)| accounts);
+            (e.swing, kept.unwrap_or_default())
+        });
         slot.profile = *profile;
     }
 }
 
 /// World-space directions turned by the inverse of the actor's world rotation. `[5.1]`
 fn in_model_space(properties: &ActorProperties, placed: &WorldFromActor) -> ActorProperties {
-    use crate::lane::Vec3x;
-    use crate::rotation::Rotation;
-    let model_from_world = Rotation::<f32>::from(placed.rotation).conjugate();
-    let turned = |v| model_from_world.rotate(Vec3x::from(v)).into();
     ActorProperties {
-        gravity: turned(properties.gravity),
-        global_force: turned(properties.global_force),
+        gravity: turned(properties.gravity, placed),
+        global_force: turned(properties.global_force, placed),
         ..*properties
+    }
+}
+
+/// A direction of the world seen from the actor.
+fn turned(direction: Vec3, placed: &WorldFromActor) -> Vec3 {
+    let model_from_world = Rotation::<f32>::from(placed.rotation).conjugate();
+    model_from_world.rotate(Vec3x::from(direction)).into()
+}
+
+/// Sets up the wind of an actor's only lane anew where it changed.
+fn set_wind(winds: &mut Vec<Option<WindField>>, wind: Option<&Wind>, placed: &WorldFromActor) {
+    let Some(wind) = wind else {
+        winds.clear();
+        return;
+    };
+    let direction = turned(wind.direction, placed);
+    let known = winds.first().and_then(Option::as_ref);
+    if known.is_none_or(|known| !known.is_of(wind, direction)) {
+        winds.clear();
+        winds.push(Some(WindField::new(&Wind {
+            direction,
+            ..wind.clone()
+        })));
     }
 }

@@ -13,12 +13,13 @@ use bevy_math::Quat;
 use super::FrameSystems;
 use super::preparation::Seat;
 use super::substeps::{Workers, for_each_slot};
-use crate::clip::ClipPlayer;
+use crate::clip::{ClipPlayer, Track, TrackValues};
 use crate::crowd::{Crowds, Slot};
 use crate::lane::Lane;
 use crate::plan::Plan;
 use crate::pose::{AnimatedPose, JointTransform};
 use crate::rotation::{self, Rotation};
+use crate::substep::{FrameSchedule, PosePoint};
 use crate::swing::BakeWeights;
 
 /// Registers the systems.
@@ -44,19 +45,14 @@ fn sample_poses(
             Some(player) => sample_clip(plan, slot, player),
             None => sample_input(plan, slot, &animated.0),
         }
-        sample_bake(plan, slot, bake);
+        sample_bake(plan, slot, bake, player);
     });
 }
 
 /// Samples the clip at the time of each pose and at the frame's own time.
 fn sample_clip(plan: &Plan, slot: &mut Slot, player: &ClipPlayer) {
     let joints = plan.rest.len();
-    for (point, pose) in slot
-        .schedule
-        .poses
-        .iter()
-        .zip(slot.poses.chunks_exact_mut(joints.max(1)))
-    {
+    for (point, pose) in poses(&slot.schedule, &mut slot.poses, joints) {
         for &joint in &plan.needed {
             pose[joint] = plan.rest[joint];
         }
@@ -80,6 +76,16 @@ fn sample_clip(plan: &Plan, slot: &mut Slot, player: &ClipPlayer) {
     replace_invalid(plan, &mut slot.shown, 0..joints, &mut slot.invalid);
 }
 
+/// When each pose of a frame is taken, with the pose of `joints` joints to be filled.
+fn poses<'a>(
+    schedule: &'a FrameSchedule,
+    poses: &'a mut [JointTransform],
+    joints: usize,
+) -> impl Iterator<Item = (&'a PosePoint, &'a mut [JointTransform])> {
+    let poses = poses.chunks_exact_mut(joints.max(1));
+    schedule.poses.iter().zip(poses)
+}
+
 /// Moves from the last frame's input to this frame's. `[T2]`
 fn sample_input(plan: &Plan, slot: &mut Slot, input: &[JointTransform]) {
     let joints = plan.rest.len();
@@ -92,12 +98,7 @@ fn sample_input(plan: &Plan, slot: &mut Slot, input: &[JointTransform]) {
     if slot.schedule.reset || slot.last_input.len() != joints {
         slot.last_input.clone_from(&slot.shown);
     }
-    for (point, pose) in slot
-        .schedule
-        .poses
-        .iter()
-        .zip(slot.poses.chunks_exact_mut(joints.max(1)))
-    {
+    for (point, pose) in poses(&slot.schedule, &mut slot.poses, joints) {
         for &joint in &plan.needed {
             let (from, to) = (&slot.last_input[joint], &slot.shown[joint]);
             pose[joint] = if point.input >= 1.0 {
@@ -144,13 +145,27 @@ fn replace_invalid(
     }
 }
 
-/// The bake weights of each pose, in the plan's order; what is missing or no share counts as 0. `[V4]`
-fn sample_bake(plan: &Plan, slot: &mut Slot, bake: Option<&BakeWeights>) {
+/// The bake weights of each pose, in the plan's order: the actor's own, else the clip's, else the joint's constant. What
+/// is missing or no share counts as 0; where none is above 0 nothing is kept. `[V4]`
+fn sample_bake(
+    plan: &Plan,
+    slot: &mut Slot,
+    bake: Option<&BakeWeights>,
+    player: Option<&ClipPlayer>,
+) {
     slot.group.bake.clear();
-    let Some(BakeWeights(now)) = bake else {
+    if let Some(BakeWeights(now)) = bake {
+        sample_own_bake(plan, slot, now);
+    } else {
         slot.last_bake.clear();
-        return;
-    };
+        sample_clip_bake(plan, slot, player);
+    }
+    if slot.group.bake.iter().all(|&weight| weight == 0.0) {
+        slot.group.bake.clear();
+    }
+}
+
+fn sample_own_bake(plan: &Plan, slot: &mut Slot, now: &Vec<f32>) {
     if slot.schedule.reset || slot.last_bake.len() != now.len() {
         slot.last_bake.clone_from(now);
     }
@@ -163,4 +178,28 @@ fn sample_bake(plan: &Plan, slot: &mut Slot, bake: Option<&BakeWeights>) {
         }));
     }
     slot.last_bake.clone_from(now);
+}
+
+fn sample_clip_bake(plan: &Plan, slot: &mut Slot, player: Option<&ClipPlayer>) {
+    let tracks = player.map_or(&[][..], |player| &player.clip.tracks);
+    let is_scalar = |track: &&Track| matches!(track.values, TrackValues::BakeWeight(_));
+    let constant = plan.swings.iter().any(|swing| swing.bake_weight > 0.0);
+    if !constant && !tracks.iter().any(|track| is_scalar(&track)) {
+        return;
+    }
+    for point in &slot.schedule.poses {
+        let start = slot.group.bake.len();
+        let weights = plan.swings.iter().map(|swing| swing.bake_weight);
+        slot.group
+            .bake
+            .extend(weights.map(|w| w.clamp_to(0.0, 1.0)));
+        let Some(player) = player else { continue };
+        let time = player.clip_time(point.time);
+        for track in tracks.iter().filter(is_scalar) {
+            let place = plan.swings.iter().position(|s| s.joint == track.joint);
+            if let (Some(place), Some(weight)) = (place, track.sample_bake_weight(time)) {
+                slot.group.bake[start + place] = weight.clamp_to(0.0, 1.0);
+            }
+        }
+    }
 }

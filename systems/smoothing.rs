@@ -6,13 +6,14 @@
 //! All neighbours are read from the ring as it was, so the result does not depend on where the list starts; a ring that
 //! became shorter than at rest is widened about its centre; ends of links that touch something stay where they were.
 
+use crate::account::{Term, Witness};
 use crate::chain::LayerPlan;
 use crate::crowd::{Group, particle};
 use crate::lane::{Lane, Vec3x};
 
 /// Smooths the ring of `layer`, if it is one that is smoothed.
 #[inline(always)]
-pub fn smooth_ring<L: Lane>(layer: &LayerPlan, group: &mut Group) {
+pub fn smooth_ring<L: Lane, W: Witness<L>>(layer: &LayerPlan, group: &mut Group, witness: &mut W) {
     if layer.smoothing == 0.0 {
         return;
     }
@@ -36,6 +37,10 @@ pub fn smooth_ring<L: Lane>(layer: &LayerPlan, group: &mut Group) {
         let position = Vec3x::select(touches::<L>(layer, group, k), at(k), position);
         let own = &mut group.particles[layer.members[k] * particle::COMPONENTS * L::LANES..];
         position.store(&mut own[particle::POSITION * L::LANES..]);
+        if W::LISTENS {
+            let moved = position - at(k);
+            witness.note(layer.members[k], Term::Smoothing(layer.source), moved);
+        }
     }
     group.ring = before;
 }

@@ -7,20 +7,28 @@
 //! deeper joint sees its parent resolved in the same substep.
 
 use bevy_ecs::prelude::*;
+use bevy_math::Vec3;
 use rayon::prelude::*;
 
 use super::FrameSystems;
 use super::chain_collision::collide_links;
-use super::collision::{collide_particles, place_statics};
-use super::integration::{Forces, integrate_particles};
-use super::resolve::resolve_rotations;
+use super::collision::collide_particles;
+use super::forces::Forces;
+use super::integration::{aim_rotation, integrate_particle, integrate_particles};
+use super::motion::carry_particles;
+use super::placement::place_statics;
+use super::resolve::resolve_joints;
 use super::smoothing::smooth_ring;
-use crate::crowd::{Crowds, Group, Slot, particle, result};
+use crate::account::{Account, Notes, Unwatched, Witness};
+use crate::crowd::{Crowds, Group, Slot, motion, particle, result};
 use crate::lane::{Lane, Vec3x};
 use crate::plan::Plan;
+use crate::pose::Rigid;
+use crate::profile::{
+    JointOrder, ParallelEpsilon, RestPose, RootPolicy, SubstepPolicy, SwingProfile,
+};
 use crate::rotation::Rotation;
 use crate::substep::{FrameSchedule, Substep};
-use crate::swing::{ParallelEpsilon, RootPolicy, SwingProfile};
 
 /// How many threads share the actors of a frame; results do not depend on it.
 #[derive(Resource, Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -65,26 +73,65 @@ pub fn for_each_slot(
 
 fn run_substeps(mut crowds: ResMut<Crowds>, workers: Res<Workers>) {
     for_each_slot(&mut crowds, *workers, |plan, slot| {
-        run_frame::<f32>(plan, &slot.profile, &slot.schedule, &mut slot.group);
+        let (profile, schedule) = (&slot.profile, &slot.schedule);
+        match &mut slot.watched {
+            None => {
+                run_frame::<f32, _>(plan, profile, schedule, &mut slot.group, &mut Unwatched);
+            }
+            Some(watched) => explain_frame(plan, profile, schedule, &mut slot.group, watched),
+        }
     });
 }
 
-/// Runs all substeps of a frame for the actors in the lanes of `group`. They share the schedule.
-pub fn run_frame<L: Lane>(
+/// Runs all substeps of a frame for the actors in the lanes of `group`, which share the schedule; `witness` hears what
+/// moves the particles.
+pub fn run_frame<L: Lane, W: Witness<L>>(
     plan: &Plan,
     profile: &SwingProfile,
     schedule: &FrameSchedule,
     group: &mut Group,
+    witness: &mut W,
+) {
+    run_frame_noting::<L, W>(plan, profile, schedule, group, witness, &mut |_, _, _| {});
+}
+
+/// As [`run_frame`]; `noted` is called after each substep.
+fn run_frame_noting<L: Lane, W: Witness<L>>(
+    plan: &Plan,
+    profile: &SwingProfile,
+    schedule: &FrameSchedule,
+    group: &mut Group,
+    witness: &mut W,
+    noted: &mut impl FnMut(&Substep, &Group, &mut W),
 ) {
     group.restored.clear();
     let hips = root_correction::<L>(plan, profile, group, schedule);
     if schedule.reset {
-        rest_particles::<L>(plan, group, hips(group, 0));
+        rest_particles::<L>(plan, group, profile, hips(group, 0), schedule);
+    }
+    let parts = group.motion.len() / (motion::COMPONENTS * L::LANES);
+    let carry_now = |index: usize| index < parts && (parts > 1 || index == 0);
+    if schedule.substeps.is_empty() && carry_now(0) {
+        carry_particles::<L, W>(plan, group, 0, profile.world_inertia, witness);
+    }
+    if is_joint_major(profile, schedule) {
+        if carry_now(0) {
+            carry_particles::<L, W>(plan, group, 0, profile.world_inertia, witness);
+        }
+        run_joint_major::<L, W>(plan, profile, &schedule.substeps, &hips, group, witness);
+        if let Some(last) = schedule.substeps.last() {
+            noted(last, group, witness);
+        }
+        return;
     }
     for (index, substep) in schedule.substeps.iter().enumerate() {
+        if carry_now(index) {
+            carry_particles::<L, W>(plan, group, index, profile.world_inertia, witness);
+        }
         let fresh = schedule.reset && index == 0;
         let hips = hips(group, substep.pose);
-        run_substep::<L>(plan, profile, substep, hips, fresh, group);
+        run_substep::<L, W>(plan, profile, substep, hips, fresh, group, witness);
+        noted(substep, group, witness);
     }
     if schedule.reset {
         forget_speed::<L>(plan, group);
@@ -92,45 +139,156 @@ pub fn run_frame<L: Lane>(
     }
 }
 
+/// Settling is substep-major under every profile: each of its substeps collides.
+fn is_joint_major(profile: &SwingProfile, schedule: &FrameSchedule) -> bool {
+    profile.order == JointOrder::JointMajor
+        && profile.substeps == SubstepPolicy::Frame
+        && !schedule.reset
+}
+
 /// One substep: the order of `[5.2]`.
 #[inline(always)]
-fn run_substep<L: Lane>(
+fn run_substep<L: Lane, W: Witness<L>>(
     plan: &Plan,
     profile: &SwingProfile,
     substep: &Substep,
     hips: Vec3x<L>,
     fresh: bool,
     group: &mut Group,
+    witness: &mut W,
 ) {
     core::mem::swap(&mut group.results, &mut group.results_before);
     place_statics::<L>(plan, group, substep.pose, fresh);
     let forces = Forces::new(group, substep, hips);
     for (depth, places) in plan.depths.iter().enumerate() {
-        integrate_particles(plan, places.clone(), group, substep, &forces);
-        let parallel = profile.parallel_epsilon;
-        collide_particles::<L>(plan, places.clone(), group, substep.from_rest, parallel);
-        join_chains::<L>(plan, depth, group, parallel);
-        resolve_rotations::<L>(plan, places.clone(), group, substep.pose);
+        integrate_particles(
+            plan,
+            places.clone(),
+            group,
+            profile,
+            substep,
+            &forces,
+            witness,
+        );
+        finish_depth(plan, depth, group, profile, substep, witness);
     }
+}
+
+/// What a depth does once its particles have moved: collide, chain collide, smooth, resolve.
+#[inline(always)]
+fn finish_depth<L: Lane, W: Witness<L>>(
+    plan: &Plan,
+    depth: usize,
+    group: &mut Group,
+    profile: &SwingProfile,
+    substep: &Substep,
+    witness: &mut W,
+) {
+    let places = &plan.depths[depth];
+    let from_rest = substep.from_rest;
+    collide_particles::<L, W>(plan, places.clone(), group, from_rest, profile, witness);
+    join_chains::<L, W>(plan, depth, group, profile.parallel_epsilon, witness);
+    resolve_joints::<L, W>(plan, places.clone(), group, profile, substep.pose, witness);
+}
+
+/// The source's order: each joint integrates all substeps of the frame, then its depth is finished once. `[5.2]`
+fn run_joint_major<L: Lane, W: Witness<L>>(
+    plan: &Plan,
+    profile: &SwingProfile,
+    substeps: &[Substep],
+    hips: &impl Fn(&Group, usize) -> Vec3x<L>,
+    group: &mut Group,
+    witness: &mut W,
+) {
+    let Some(last) = substeps.last() else {
+        return;
+    };
+    core::mem::swap(&mut group.results, &mut group.results_before);
+    place_statics::<L>(plan, group, last.pose, false);
+    for (depth, places) in plan.depths.iter().enumerate() {
+        for place in places.clone() {
+            for (index, substep) in substeps.iter().enumerate() {
+                let forces = Forces::new(group, substep, hips(group, substep.pose));
+                if index > 0 && !substep.from_rest {
+                    aim_rotation::<L>(plan, place, group);
+                }
+                integrate_particle(plan, place, group, profile, substep, &forces, witness);
+            }
+        }
+        finish_depth(plan, depth, group, profile, last, witness);
+    }
+}
+
+/// Runs a frame and keeps the account of each substep of one swing joint.
+fn explain_frame(
+    plan: &Plan,
+    profile: &SwingProfile,
+    schedule: &FrameSchedule,
+    group: &mut Group,
+    (swing, accounts): &mut (usize, Vec<Account>),
+) {
+    accounts.clear();
+    let Some(place) = plan.place_of_swing.get(*swing).copied().flatten() else {
+        run_frame::<f32, _>(plan, profile, schedule, group, &mut Unwatched);
+        return;
+    };
+    let mut notes = Notes {
+        place,
+        terms: Vec::new(),
+    };
+    let at = |group: &Group, component: usize| -> Vec3 {
+        Vec3x::load(&group.particles[place * particle::COMPONENTS + component..]).into()
+    };
+    let mut before = at(group, particle::POSITION);
+    if schedule.reset {
+        // A reset forgets where the particle was.
+        before = Vec3::NAN;
+    }
+    run_frame_noting::<f32, _>(
+        plan,
+        profile,
+        schedule,
+        group,
+        &mut notes,
+        &mut |substep, group, notes| {
+            let after = at(group, particle::POSITION);
+            let terms = core::mem::take(&mut notes.terms);
+            let sum: Vec3 = terms.iter().map(|(_, moved)| *moved).sum();
+            accounts.push(Account {
+                time: substep.time,
+                before: if before.is_nan() { after - sum } else { before },
+                after,
+                correction: at(group, particle::CORRECTION),
+                terms,
+            });
+            before = after;
+        },
+    );
 }
 
 /// Chain collision, smoothing, and chain collision again where something was smoothed. `[5.2]`
 #[inline(always)]
-fn join_chains<L: Lane>(plan: &Plan, depth: usize, group: &mut Group, parallel: ParallelEpsilon) {
+fn join_chains<L: Lane, W: Witness<L>>(
+    plan: &Plan,
+    depth: usize,
+    group: &mut Group,
+    parallel: ParallelEpsilon,
+    witness: &mut W,
+) {
     let layers = || {
         plan.layers_of_depth[depth]
             .iter()
             .map(|&layer| &plan.layers[layer])
     };
     for layer in layers() {
-        collide_links::<L>(plan, layer, group, parallel);
+        collide_links::<L, W>(plan, layer, group, parallel, witness);
     }
     for layer in layers() {
-        smooth_ring::<L>(layer, group);
+        smooth_ring::<L, W>(layer, group, witness);
     }
     if layers().any(|layer| layer.smoothing > 0.0) {
         for layer in layers() {
-            collide_links::<L>(plan, layer, group, parallel);
+            collide_links::<L, W>(plan, layer, group, parallel, witness);
         }
     }
 }
@@ -167,28 +325,37 @@ fn root_correction<L: Lane>(
 }
 
 /// Puts every particle at rest in the pose of the reset. `[S10]`
-fn rest_particles<L: Lane>(plan: &Plan, group: &mut Group, hips: Vec3x<L>) {
+fn rest_particles<L: Lane>(
+    plan: &Plan,
+    group: &mut Group,
+    profile: &SwingProfile,
+    hips: Vec3x<L>,
+    schedule: &FrameSchedule,
+) {
     let still = Substep {
         pose: 0,
         step: 0.0,
         from_rest: true,
         prewarm: true,
+        time: schedule.substeps.first().map_or(0.0, |first| first.time),
     };
     group.particles.fill(0.0);
     let forces = Forces::new(group, &still, hips);
     for places in &plan.depths {
-        // Integration finds where each joint is; where it moved the particle from nowhere does not count.
-        integrate_particles(plan, places.clone(), group, &still, &forces);
         for place in places.clone() {
-            rest_particle::<L>(plan, group, place);
+            // Integration finds where the joint is; where it moved the particle from nowhere does not count.
+            integrate_particle(plan, place, group, profile, &still, &forces, &mut Unwatched);
+            rest_particle::<L>(plan, group, profile, place);
         }
     }
 }
 
-fn rest_particle<L: Lane>(plan: &Plan, group: &mut Group, place: usize) {
+fn rest_particle<L: Lane>(plan: &Plan, group: &mut Group, profile: &SwingProfile, place: usize) {
     let swing = &plan.swings[place];
-    let local = group.pose_offset(0, swing.joint, plan.rest.len()) + 3 * L::LANES;
-    let local = Rotation::<L>::load(&group.locals[local..]);
+    let local = match profile.rest_pose {
+        RestPose::Animated => group.local::<L>(0, swing.joint, plan.rest.len()),
+        RestPose::Bind => Rigid::splat(swing.rest_local),
+    };
     let own = &mut group.particles[place * particle::COMPONENTS * L::LANES..];
     let origin = Vec3x::load(&own[particle::ORIGIN * L::LANES..]);
     let correction = Vec3x::load(&own[particle::CORRECTION * L::LANES..]);
@@ -197,10 +364,12 @@ fn rest_particle<L: Lane>(plan: &Plan, group: &mut Group, place: usize) {
     let position = origin - correction + reach;
     position.store(&mut own[particle::POSITION * L::LANES..]);
     position.store(&mut own[particle::PREVIOUS * L::LANES..]);
+    Vec3x::<L>::splat([0.0; 3]).store(&mut own[particle::VELOCITY * L::LANES..]);
     rest.store(&mut own[particle::ROTATION * L::LANES..]);
     let to = &mut group.results[place * result::COMPONENTS * L::LANES..];
-    local.store(&mut to[result::ROTATION * L::LANES..]);
+    local.r.store(&mut to[result::ROTATION * L::LANES..]);
     (origin + reach).store(&mut to[result::POSITION * L::LANES..]);
+    local.t.store(&mut to[result::TRANSLATION * L::LANES..]);
 }
 
 /// After settling nothing has speed. `[S10]`
@@ -209,5 +378,6 @@ fn forget_speed<L: Lane>(plan: &Plan, group: &mut Group) {
         let own = &mut group.particles[place * particle::COMPONENTS * L::LANES..];
         let position = Vec3x::<L>::load(&own[particle::POSITION * L::LANES..]);
         position.store(&mut own[particle::PREVIOUS * L::LANES..]);
+        Vec3x::<L>::splat([0.0; 3]).store(&mut own[particle::VELOCITY * L::LANES..]);
     }
 }

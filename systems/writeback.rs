@@ -8,10 +8,11 @@ use bevy_math::{Quat, Vec3};
 
 use super::FrameSystems;
 use super::preparation::Seat;
+use crate::account::Explanation;
 use crate::chain::ChainReadout;
 use crate::crowd::{Crowds, Slot, particle, result};
 use crate::lane::Vec3x;
-use crate::plan::Plan;
+use crate::plan::{Plan, SwingPlan};
 use crate::pose::{LocalPose, ModelPose, ModelTransform, PoseHealth};
 use crate::rotation::{self, Rotation};
 use crate::substep::FIXED_STEP;
@@ -32,9 +33,10 @@ fn write_poses(
         Option<&mut ModelPose>,
         Option<&mut SwingReadout>,
         Option<&mut ChainReadout>,
+        Option<&mut Explanation>,
     )>,
 ) {
-    for (entity, seat, mut local, mut health, model, readout, chains) in &mut actors {
+    for (entity, seat, mut local, mut health, model, readout, chains, explained) in &mut actors {
         let crowd = &crowds.0[seat.crowd];
         let slot = &crowd.slots[seat.slot];
         if slot.schedule.idle {
@@ -50,18 +52,32 @@ fn write_poses(
         if let Some(mut chains) = chains {
             write_chain_readout(&crowd.plan, slot, &mut chains);
         }
+        if let (Some(mut explained), Some((_, accounts))) = (explained, &slot.watched) {
+            explained.substeps.clone_from(accounts);
+        }
         report_health(&crowd.plan, slot, entity, &mut health);
     }
 }
 
+/// What one joint shows.
+struct Shown {
+    /// Local rotation in the parent's model frame.
+    rotation: Rotation<f32>,
+    /// Particle, model space.
+    particle: Vec3x<f32>,
+    /// Local translation in the parent's model frame, metres; of slide joints.
+    translation: Vec3x<f32>,
+}
+
 /// The result of one joint at the frame's time, between the last two substeps. `[T2]`
-fn shown_result(slot: &Slot, place: usize) -> (Rotation<f32>, Vec3x<f32>) {
+fn shown_result(slot: &Slot, place: usize) -> Shown {
     let read = |results: &[f32]| {
         let own = &results[place * result::COMPONENTS..];
-        (
-            Rotation::load(&own[result::ROTATION..]),
-            Vec3x::load(&own[result::POSITION..]),
-        )
+        Shown {
+            rotation: Rotation::load(&own[result::ROTATION..]),
+            particle: Vec3x::load(&own[result::POSITION..]),
+            translation: Vec3x::load(&own[result::TRANSLATION..]),
+        }
     };
     let last = read(&slot.group.results);
     let blend = slot.schedule.blend;
@@ -69,17 +85,29 @@ fn shown_result(slot: &Slot, place: usize) -> (Rotation<f32>, Vec3x<f32>) {
         return last;
     }
     let before = read(&slot.group.results_before);
-    (
-        rotation::slerp(before.0, last.0, blend),
-        before.1.lerp(last.1, blend),
-    )
+    Shown {
+        rotation: rotation::slerp(before.rotation, last.rotation, blend),
+        particle: before.particle.lerp(last.particle, blend),
+        translation: before.translation.lerp(last.translation, blend),
+    }
+}
+
+/// The local translation of a slide joint in the file's units. `[V3]`
+fn slid(swing: &SwingPlan, shown: &Shown) -> Option<Vec3> {
+    let slide = swing.slide.as_ref()?;
+    Some(Vec3::from(shown.translation) / Vec3::from_array(slide.scale))
 }
 
 fn write_local_pose(plan: &Plan, slot: &Slot, local: &mut LocalPose) {
     local.0.clone_from(&slot.shown);
     for (place, swing) in plan.swings.iter().enumerate() {
-        let (shown, _) = shown_result(slot, place);
-        local.0[swing.joint].rotation = in_file_frame(shown, swing.sign);
+        let shown = shown_result(slot, place);
+        let to = &mut local.0[swing.joint];
+        match slid(swing, &shown) {
+            // A slide joint's rotation is the animated one, which is there already.
+            Some(translation) => to.translation = translation,
+            None => to.rotation = in_file_frame(shown.rotation, swing.sign),
+        }
     }
 }
 
@@ -114,18 +142,19 @@ fn write_chain_readout(plan: &Plan, slot: &Slot, readout: &mut ChainReadout) {
 }
 
 fn read_swing(plan: &Plan, slot: &Slot, place: usize) -> SwingResult {
-    let (shown, position) = shown_result(slot, place);
+    let shown = shown_result(slot, place);
     let own = &slot.group.particles[place * particle::COMPONENTS..];
     let normal: Vec3 = Vec3x::load(&own[particle::HIT_NORMAL..]).into();
     let at: Vec3 = Vec3x::load(&own[particle::HIT_POSITION..]).into();
     let now: Vec3 = Vec3x::load(&own[particle::POSITION..]).into();
     let before: Vec3 = Vec3x::load(&own[particle::PREVIOUS..]).into();
     let swing = &plan.swings[place];
-    let rotation = in_file_frame(shown, swing.sign);
+    let rotation = in_file_frame(shown.rotation, swing.sign);
     let animated = slot.shown[swing.joint].rotation.into();
     SwingResult {
-        particle: position.into(),
+        particle: shown.particle.into(),
         rotation,
+        translation: slid(swing, &shown),
         deflection: rotation::angle_between(animated, rotation.into()),
         velocity: (now - before) / FIXED_STEP as f32,
         hits: own[particle::HITS] as u32,

@@ -10,8 +10,9 @@ use bevy_math::{Quat, Vec3};
 use flounce::clip::{Clip, ClipPlayer, Interpolation, Repeat, Track, TrackValues};
 use flounce::collider::{Collider, Mask, Shape, StaticCollider};
 use flounce::pose::{AnimatedPose, JointTransform, ModelPose};
+use flounce::profile::SwingProfile;
 use flounce::rig::{Joint, Rig};
-use flounce::swing::{Limit, SwingJoint, SwingProfile, SwingReadout};
+use flounce::swing::{Limit, SwingJoint, SwingReadout};
 use flounce::systems::plugin::Headless;
 use flounce::systems::substeps::Workers;
 

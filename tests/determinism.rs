@@ -8,20 +8,20 @@ use std::sync::Arc;
 use bevy_app::App;
 use bevy_ecs::prelude::*;
 use bevy_math::{Quat, Vec3};
+use flounce::account::Unwatched;
 use flounce::clip::{Clip, ClipPlayer, Interpolation, Repeat, Track, TrackValues};
 use flounce::collider::{Collider, Mask, Shape, StaticCollider};
 use flounce::crowd::{Crowds, Group, RIGID, particle, result};
 use flounce::lane::{Lane, Wide};
 use flounce::plan::Plan;
 use flounce::pose::{AnimatedPose, JointTransform, LocalPose, ModelTransform, Rigid};
+use flounce::profile::{DeltaPolicy, ParallelEpsilon, SubstepPolicy, SwingProfile};
 use flounce::rig::{Rig, RigParts};
 use flounce::substep::{ActorClock, FIXED_STEP, FrameClock, FrameSchedule};
-use flounce::swing::{
-    ActorProperties, DeltaPolicy, Limit, ParallelEpsilon, ReferenceLimit, SubstepPolicy,
-    SwingJoint, SwingProfile, SwingReadout,
-};
+use flounce::swing::{ActorProperties, Limit, ReferenceLimit, SwingJoint, SwingReadout};
+use flounce::systems::motion::WorldFromActor;
 use flounce::systems::plugin::{FlouncePlugin, Headless, advance_clock};
-use flounce::systems::preparation::{CompiledRig, WorldFromActor};
+use flounce::systems::preparation::CompiledRig;
 use flounce::systems::substeps::{Workers, run_frame};
 use support::chains::{
     BONE, Frame, Stage, assert_same_bits, ball, chain, joint, rest_pose, rod3, soft, static_ball,
@@ -161,9 +161,7 @@ fn spawn_watched(host: &mut Headless, rig: Entity, clip_driven: bool) -> Entity 
 }
 
 fn spawn_other(host: &mut Headless, rig: Entity, seed: u32) -> Entity {
-    let placed = WorldFromActor {
-        rotation: turn(Vec3::X, seed as f32 * 11.0),
-    };
+    let placed = WorldFromActor::turned(turn(Vec3::X, seed as f32 * 11.0));
     let properties = ActorProperties {
         weight: 1.0 - 0.1 * (seed % 5) as f32,
         global_force: Vec3::X * 0.01 * seed as f32,
@@ -681,7 +679,7 @@ fn run_lanes<L: Lane>(
                 fill_lane(&plan, &pose, index, &mut group, lane);
             }
         }
-        run_frame::<L>(&plan, profile, &schedule, &mut group);
+        run_frame::<L, _>(&plan, profile, &schedule, &mut group, &mut Unwatched);
         last = now;
         memory.push(
             (0..L::LANES)

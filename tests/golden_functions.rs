@@ -4,19 +4,31 @@
 
 mod support;
 
-use bevy_math::Vec3;
+use bevy_math::{Quat, Vec3};
+use flounce::account::Unwatched;
+use flounce::chain::{ChainLayer, LayerPlan, acting_smoothing};
 use flounce::clip::{Interpolation, Track, TrackValues, align_hemispheres};
-use flounce::collider::PlacedShape;
+use flounce::collider::{Mask, PlacedShape};
 use flounce::contact::{self, Hit, Segment};
-use flounce::crowd::PLACED;
+use flounce::crowd::{Group, PLACED, particle};
+use flounce::driver::BlendConstraint;
+use flounce::euler::{self, EulerProduct};
 use flounce::lane::Vec3x;
 use flounce::limit::LimitPlan;
-use flounce::plan::{DynamicPlan, StaticPlan};
+use flounce::mirror;
+use flounce::plan::{DynamicPlan, Plan, StaticPlan};
 use flounce::pose::{JointTransform, Rigid};
-use flounce::rotation::{self, Rotation};
-use flounce::swing::{Limit, ParallelEpsilon};
+use flounce::profile::{ParallelEpsilon, SwingProfile};
+use flounce::rig::{Joint, Rig};
+use flounce::rotation::{self, Rotation, mirror_x};
+use flounce::slide::{self, SlidePlan};
+use flounce::swing::{Limit, SwingJoint};
+use flounce::systems::chain_collision::collide_links;
 use flounce::systems::collision::{self, Body};
-use flounce::systems::integration::root_correction;
+use flounce::systems::forces::root_correction;
+use flounce::systems::placement;
+use flounce::systems::smoothing::smooth_ring;
+use flounce::wind::WindField;
 use serde_json::Value;
 use support::golden::{self, array, list, number};
 
@@ -46,15 +58,23 @@ fn function(name: &str) -> Option<(Function, &'static str)> {
         "b2_unit" => whole(b2_unit),
         "b5_continuity" => whole(b5_continuity),
         "c2_euler" => whole(c2_euler),
-        "c2_from_euler" => Some((c2_from_euler, "products of the skirt driver")),
+        "c1_mirror" => whole(c1_mirror),
+        "c2_from_euler" => whole(c2_from_euler),
         "c3_slerp" => whole(c3_slerp),
         "d1_angle" => whole(d1_angle),
         "k1_sample" => whole(k1_sample),
+        "m1_smoothing" => whole(m1_smoothing),
+        "q1_skirt_driver" => whole(q1_skirt_driver),
+        "q2_constraint" => whole(q2_constraint),
         "s1_root" => whole(s1_root),
+        "s6_coupling" => whole(s6_coupling),
         "v1_from_to" => whole(v1_from_to),
         "v2_limit" => whole(v2_limit),
+        "v3_slide" => whole(v3_slide),
+        "w1_wind" => whole(w1_wind),
         "x1_update" => whole(x1_update),
         "x5_push" => whole(x5_push),
+        "x6_link" => whole(x6_link),
         x4 if x4.starts_with("x4_") => whole(x4_check),
         _ => None,
     }
@@ -138,6 +158,14 @@ fn flatten(v: &Value) -> Vec<f32> {
     match v {
         Value::Array(items) => items.iter().flat_map(flatten).collect(),
         Value::Bool(yes) => vec![f32::from(u8::from(*yes))],
+        Value::Object(fields) => {
+            let mut fields: Vec<_> = fields.iter().collect();
+            fields.sort_by_key(|(name, _)| name.as_str());
+            fields
+                .into_iter()
+                .flat_map(|(_, value)| flatten(value))
+                .collect()
+        }
         Value::Null => Vec::new(),
         other => vec![number(other)],
     }
@@ -164,8 +192,8 @@ fn b5_continuity(i: &Value) -> Option<Outputs> {
     Some(Outputs::default().numbers("keys", keys.concat()))
 }
 fn c2_euler(i: &Value) -> Option<Outputs> {
-    let euler = rotation::to_euler_zxy(q(&i["rotation"]));
-    let back = rotation::from_euler_zxy(euler);
+    let euler = euler::to_euler_zxy(q(&i["rotation"]));
+    let back = euler::from_euler_zxy(euler);
     Some(
         Outputs::default()
             .numbers("euler", euler)
@@ -173,7 +201,12 @@ fn c2_euler(i: &Value) -> Option<Outputs> {
     )
 }
 fn c2_from_euler(i: &Value) -> Option<Outputs> {
-    Some(Outputs::default().rotation("zxy", rotation::from_euler_zxy(array(&i["euler"]))))
+    let euler = array(&i["euler"]);
+    let out = Outputs::default().rotation("zxy", euler::from_euler_zxy(euler));
+    Some(
+        out.rotation("product_xyz", EulerProduct::Xyz.compose(euler))
+            .rotation("product_zyx", EulerProduct::Zyx.compose(euler)),
+    )
 }
 fn c3_slerp(i: &Value) -> Option<Outputs> {
     let mixed = rotation::slerp(q(&i["a"]), q(&i["b"]), number(&i["w"]));
@@ -286,7 +319,7 @@ fn placed(v: &Value) -> (PlacedShape, [Vec3x<f32>; 2]) {
         t: v3(&v["b"]),
         r: q(&v["pr"]),
     };
-    let ends = collision::place_shape(&shape, bone, v3(&v["pp"]), [Vec3x::splat([0.0; 3]); 2]);
+    let ends = placement::place_shape(&shape, bone, v3(&v["pp"]), [Vec3x::splat([0.0; 3]); 2]);
     (shape, ends)
 }
 
@@ -323,7 +356,7 @@ fn x1_update(i: &Value) -> Option<Outputs> {
 fn static_collider(v: &Value) -> (StaticPlan, Vec<f32>) {
     let (shape, ends) = placed(v);
     let mut numbers = vec![0.0; PLACED];
-    collision::store_placed(&shape, ends, &mut numbers);
+    placement::store_placed(&shape, ends, &mut numbers);
     (
         StaticPlan {
             joint: None,
@@ -379,7 +412,7 @@ fn x5_push(i: &Value) -> Option<Outputs> {
         collider: &collider,
         origin: v3(&i["origin"]),
         rotation: q(&i["r_cur"]),
-        length: number(&i["length"]),
+        length: Some(number(&i["length"])),
     };
     let mut particle = v3(&i["particle"]);
     let (mut normal, mut position, mut hits) = ([0.0; 3], [0.0; 3], 0.0);
@@ -388,9 +421,9 @@ fn x5_push(i: &Value) -> Option<Outputs> {
         let theirs = golden::collider(&other["collider"]).mask;
         let (other, numbers) = static_collider(other);
         let meets = own.meets(theirs).then_some(());
-        let parallel = ParallelEpsilon::Documented;
+        let profile = SwingProfile::default();
         let pushed =
-            meets.and_then(|()| collision::push(&body, particle, &other, &numbers, parallel));
+            meets.and_then(|()| collision::push(&body, particle, &other, &numbers, &profile));
         if let Some((pushed, hit)) = pushed {
             particle = pushed;
             (normal, position) = (hit.normal.lane(0), pushed.lane(0));
@@ -404,4 +437,184 @@ fn x5_push(i: &Value) -> Option<Outputs> {
         out.numbers("hit_position", position)
             .numbers("hits", [hits]),
     )
+}
+
+fn c1_mirror(i: &Value) -> Option<Outputs> {
+    let (low, high) = (golden::vec3(&i["lo"]), golden::vec3(&i["hi"]));
+    let turned = mirror::degrees(Limit { low, high });
+    let slid = mirror::millimetres(Limit { low, high });
+    let mut constants = i.clone();
+    constants["product"] = "xyz".into();
+    constants["min_deg"] = i["lo"].clone();
+    constants["max_deg"] = i["hi"].clone();
+    let driver = mirror::skirt_driver(golden::skirt_driver(&constants, 0, 1));
+    let ends = |limit: Limit| [limit.high.to_array(), limit.low.to_array()].concat();
+    // The numbers of a case's object come in the order of their names.
+    let driver = [driver.inner, driver.max_deg, driver.min_deg, driver.outer];
+    let out = Outputs::default()
+        .numbers(
+            "position",
+            mirror::point(golden::vec3(&i["position"])).to_array(),
+        )
+        .numbers("rotation", mirror_x(q(&i["rotation"])).lane(0));
+    Some(
+        out.numbers("degrees", ends(turned))
+            .numbers("millimetres", ends(slid))
+            .numbers("driver", driver.map(|v| v.to_array()).concat()),
+    )
+}
+
+fn m1_smoothing(i: &Value) -> Option<Outputs> {
+    let ring = list(&i["ring"]);
+    let count = ring.len();
+    let mut group = Group {
+        lanes: 1,
+        particles: vec![0.0; count * particle::COMPONENTS],
+        links: list(&i["link_hits"]).iter().map(number).collect(),
+        ..Group::default()
+    };
+    for (k, point) in ring.iter().enumerate() {
+        v3(point).store(&mut group.particles[k * particle::COMPONENTS + particle::POSITION..]);
+    }
+    let rules = ChainLayer {
+        around: true,
+        smoothing: number(&i["smoothing"]),
+        ..row(Vec::new())
+    };
+    let layer = LayerPlan {
+        source: 0,
+        members: (0..count).collect(),
+        links: count,
+        first_link: 0,
+        radius: 0.0,
+        smoothing: acting_smoothing(&rules, count),
+        rest_length: number(&i["rest_length"]),
+        meets: 0..0,
+    };
+    smooth_ring::<f32, _>(&layer, &mut group, &mut Unwatched);
+    let at = |k: usize| &group.particles[k * particle::COMPONENTS + particle::POSITION..][..3];
+    let found: Vec<f32> = (0..count).flat_map(at).copied().collect();
+    Some(Outputs::default().numbers("ring", found))
+}
+
+/// A plan of two swing joints joined by one link, with what a case says of them.
+fn x6_link(i: &Value) -> Option<Outputs> {
+    let ends = [&i["p"], &i["q"]];
+    let rig = two_hanging_bones(ends.map(|end| number(&end["length"])));
+    let mut plan = Plan::compile(&rig);
+    let mut group = Group::new(&plan, 1);
+    let statics = list(&i["statics"]).iter().map(static_collider);
+    let (statics, numbers): (Vec<_>, Vec<_>) = statics.unzip();
+    group.statics = numbers.concat();
+    plan.meets = (0..statics.len()).collect();
+    plan.layers[0].meets = 0..statics.len();
+    plan.layers[0].radius = number(&i["radius"]);
+    plan.statics = statics;
+    for (place, end) in ends.into_iter().enumerate() {
+        let own = &mut group.particles[place * particle::COMPONENTS..];
+        v3(&end["position"]).store(&mut own[particle::POSITION..]);
+        v3(&end["anchor"]).store(&mut own[particle::ORIGIN..]);
+    }
+    let parallel = ParallelEpsilon::Documented;
+    collide_links::<f32, _>(&plan, &plan.layers[0], &mut group, parallel, &mut Unwatched);
+    let at = |place: usize| {
+        let from = place * particle::COMPONENTS + particle::POSITION;
+        group.particles[from..][..3].to_vec()
+    };
+    let out = Outputs::default().numbers("p", at(0)).numbers("q", at(1));
+    Some(out.numbers("hits", [group.links[0]]))
+}
+
+fn two_hanging_bones(lengths: [f32; 2]) -> Rig {
+    let joint = |parent: Option<usize>, y: f32| Joint {
+        name: String::new(),
+        source: 0,
+        parent,
+        rest: JointTransform::rigid(Vec3::new(0.0, y, 0.0), Quat::IDENTITY),
+    };
+    let mut rig = Rig::new(vec![
+        joint(None, 0.0),
+        joint(Some(0), -lengths[0]),
+        joint(None, 0.0),
+        joint(Some(2), -lengths[1]),
+    ]);
+    rig.swing = vec![SwingJoint::new(0), SwingJoint::new(2)];
+    rig.layers = vec![row(vec![1, 3])];
+    rig
+}
+
+fn row(joints: Vec<usize>) -> ChainLayer {
+    ChainLayer {
+        joints,
+        active: true,
+        around: false,
+        radius: 0.0,
+        smoothing: 0.0,
+        mask: Mask::ALL,
+    }
+}
+
+fn q1_skirt_driver(i: &Value) -> Option<Outputs> {
+    let driver = golden::skirt_driver(i, 0, 1);
+    let turned = driver.rotation(
+        q(&i["reference_rest"]),
+        q(&i["reference_local"]),
+        q(&i["driven_rest"]),
+    );
+    Some(Outputs::default().rotation("rotation", turned))
+}
+
+fn q2_constraint(i: &Value) -> Option<Outputs> {
+    let transform = |t: &Value, r: &Value, s: &Value| JointTransform {
+        translation: golden::vec3(t),
+        rotation: golden::quat(r),
+        scale: golden::vec3(s),
+    };
+    let offset = transform(
+        &i["offset_position"],
+        &i["offset_rotation"],
+        &i["offset_scale"],
+    );
+    let sources = list(&i["sources"]).iter().map(|source| {
+        let at = transform(&source["position"], &source["rotation"], &source["scale"]);
+        (at, golden::vec3(&source["weight"]))
+    });
+    let found = BlendConstraint::blend(&offset, sources);
+    Some(
+        Outputs::default()
+            .numbers("position", found.translation.to_array())
+            .rotation("rotation", found.rotation.into())
+            .numbers("scale", found.scale.to_array()),
+    )
+}
+
+fn s6_coupling(i: &Value) -> Option<Outputs> {
+    let coupling = [number(&i["x_to_y"]), number(&i["x_to_z"])];
+    let force = slide::couple(coupling, q(&i["r_cur"]), v3(&i["force"]));
+    Some(Outputs::default().numbers("force", force.lane(0)))
+}
+
+fn v3_slide(i: &Value) -> Option<Outputs> {
+    let millimetres = |v: &Value| (golden::vec3(v) * 0.001).to_array();
+    let plan = SlidePlan {
+        rest: array(&i["rest"]),
+        low: millimetres(&i["lo_mm"]),
+        high: millimetres(&i["hi_mm"]),
+        coupling: [0.0; 2],
+        scale: [1.0; 3],
+    };
+    let parent = Rigid {
+        t: v3(&i["parent_t"]),
+        r: q(&i["parent_r"]),
+    };
+    let (local, particle) = plan.resolve(parent, v3(&i["particle"]), number(&i["weight"]));
+    let out = Outputs::default().numbers("local", local.lane(0));
+    Some(out.numbers("particle", particle.lane(0)))
+}
+
+fn w1_wind(i: &Value) -> Option<Outputs> {
+    let wind = golden::wind(&i["wind"])?;
+    let time = i["t"].as_f64()?;
+    let found = WindField::new(&wind).at(golden::vec3(&i["q"]), time);
+    Some(Outputs::default().numbers("wind", found.to_array()))
 }

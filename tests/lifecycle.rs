@@ -5,8 +5,9 @@ mod support;
 
 use bevy_math::{Quat, Vec3};
 use flounce::prelude::*;
+use flounce::profile::SubstepPolicy;
 use flounce::substep::ActorClock;
-use flounce::swing::{ReferenceLimit, SubstepPolicy};
+use flounce::swing::ReferenceLimit;
 use flounce::systems::preparation::CompiledRig;
 
 fn chain(joints: usize) -> Rig {

@@ -34,16 +34,18 @@ use bevy_ecs::prelude::*;
 use bevy_math::{DVec3, Quat, Vec3};
 use flounce::bone::SwingTree;
 use flounce::collider::{Collider, Mask, PlacedShape, Shape, StaticCollider};
+use flounce::euler;
 use flounce::plan::{DynamicPlan, Plan};
 use flounce::pose::{AnimatedPose, PoseHealth};
+use flounce::profile::SwingProfile;
 use flounce::rig::{Rig, RigParts};
-use flounce::rotation::{self, Rotation};
+use flounce::rotation::Rotation;
 use flounce::substep::{
     ActorClock, FIXED_STEP, FrameSchedule, LONGEST_STEP, PosePoint, step_factor,
 };
-use flounce::swing::{ActorProperties, Limit, SwingJoint, SwingProfile, SwingReadout, Tip};
+use flounce::swing::{ActorProperties, Limit, SwingJoint, SwingReadout, Tip};
+use flounce::systems::motion::WorldFromActor;
 use flounce::systems::plugin::ClockError;
-use flounce::systems::preparation::WorldFromActor;
 use support::chains::{
     BONE, Frame, Stage, angle, angle_of, assert_close, assert_near, assert_same_bits,
     assert_turned, ball, chain, euler_zxy, joint, rest_pose, rod3, soft, static_ball, static_plane,
@@ -448,9 +450,7 @@ fn root_03_without_force_and_motion_nothing_moves() {
     let mut rig = chain(3, Vec3::new(0.1, -0.15, 0.05), weightless(1));
     rig.root_correction = Some(0);
     rig.joints[0].rest.translation = Vec3::new(10.0, 0.0, -5.0);
-    let placed = WorldFromActor {
-        rotation: turn(Vec3::Y, 73.0),
-    };
+    let placed = WorldFromActor::turned(turn(Vec3::Y, 73.0));
     let mut stage = Stage::with(&rig, unsettled(), ActorProperties::default(), placed);
     stage.substep();
     for (i, transform) in stage.substep().local.iter().enumerate() {
@@ -1212,7 +1212,7 @@ fn space_01_gravity_stays_with_the_world() {
         turn(Vec3::X, 90.0),
         turn(Vec3::Z, -50.0) * turn(Vec3::X, 120.0),
     ] {
-        let placed = WorldFromActor { rotation };
+        let placed = WorldFromActor::turned(rotation);
         let rig = chain(3, Vec3::X * BONE, heavy);
         let mut stage = Stage::with(
             &rig,
@@ -1335,11 +1335,11 @@ fn rot_06_euler_angles_give_the_rotation_back() {
                 let pole = x.abs() > 89.9;
                 let norms = [1.0, 1.0 - 1e-6, 1.0 + 1e-6];
                 for &norm in &norms[..if pole { 1 } else { 3 }] {
-                    let q = rotation::from_euler_zxy([x, y, z].map(f32::to_radians));
+                    let q = euler::from_euler_zxy([x, y, z].map(f32::to_radians));
                     let q = Rotation::new(q.x * norm, q.y * norm, q.z * norm, q.w * norm);
-                    let angles = rotation::to_euler_zxy(q);
+                    let angles = euler::to_euler_zxy(q);
                     assert!(angles.iter().all(|angle| angle.is_finite()));
-                    let off = angle(Quat::from(q), rotation::from_euler_zxy(angles).into());
+                    let off = angle(Quat::from(q), euler::from_euler_zxy(angles).into());
                     // Radians: 1e-3° away from the pole, what `[C2]` says at it; an error of the norm counts
                     // double in the sine and grows towards the pole.
                     let slope = bevy_math::ops::cos(x.to_radians()).max(1e-3);
@@ -1502,7 +1502,7 @@ const OF_THE_ACTOR: [(&str, Fault); 6] = [
             .host
             .world
             .entity_mut(actor)
-            .insert(WorldFromActor { rotation });
+            .insert(WorldFromActor::turned(rotation));
     }),
 ];
 

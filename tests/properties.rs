@@ -9,13 +9,11 @@ mod support;
 use bevy_math::{Quat, Vec3};
 use flounce::collider::{Collider, Mask, Shape, StaticCollider};
 use flounce::pose::{AnimatedPose, JointTransform, ModelPose};
+use flounce::profile::{DeltaPolicy, ParallelEpsilon, RootPolicy, SubstepPolicy, SwingProfile};
 use flounce::rig::{Joint, Rig};
 use flounce::substep::FIXED_STEP;
-use flounce::swing::{
-    ActorProperties, DeltaPolicy, Limit, ParallelEpsilon, ReferenceLimit, RootPolicy,
-    SubstepPolicy, SwingJoint, SwingProfile, SwingResult, Tip,
-};
-use flounce::systems::preparation::WorldFromActor;
+use flounce::swing::{ActorProperties, Limit, ReferenceLimit, SwingJoint, SwingResult, Tip};
+use flounce::systems::motion::WorldFromActor;
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
@@ -46,9 +44,7 @@ struct Scene {
 
 impl Scene {
     fn stage(&self) -> Stage {
-        let placed = WorldFromActor {
-            rotation: self.placed,
-        };
+        let placed = WorldFromActor::turned(self.placed);
         Stage::with(&self.rig, self.profile, self.properties, placed)
     }
 
@@ -295,6 +291,7 @@ fn profile() -> impl Strategy<Value = SwingProfile> + Clone {
                 } else {
                     ParallelEpsilon::Documented
                 },
+                ..SwingProfile::default()
             },
         )
 }

@@ -386,43 +386,48 @@ fn a_chain_is_picked_in_exactly_one_way() {
 }
 
 #[test]
-fn what_is_not_supported_yet_is_refused_and_never_ignored() {
-    for field in [
-        "motion: slide",
-        "wind: 0.5",
-        "axis_add_x_to_y: 1",
-        "axis_add_x_to_z: -1",
-        "slide_x_mm: (0, 8)",
-        "slide_y_mm: (0, 8)",
-        "slide_z_mm: (0, 8)",
-        "bake_weight: 1",
-    ] {
-        let found = parameters(field);
-        assert!(
-            found.starts_with("rig.ron:4:") && found.contains("is not supported yet"),
-            "{found}"
-        );
-    }
-    for field in [
-        "space: left_handed",
-        "layers: [(joints: [\"a\", \"b\"], around: true, radius: 0.01, smoothing: 0.5)]",
-        "skirt_drivers: [(joint: \"a\", reference: \"b\", outer: (1, 1, 1), inner: (0, 0, 0), min_deg: (0, 0, 0), max_deg: (9, 9, 9))]",
-        "blend_constraints: [(joint: \"a\", sources: [(\"b\", (1, 1, 1))])]",
-        "colliders: [(shape: plane(normal: (0, 1, 0)))]",
-        "colliders: [(joint: \"a\", shape: line(radius_a: 1, radius_b: 1))]",
+fn layers_drivers_and_curves_out_of_range_are_refused_with_their_place() {
+    for (field, place) in [
+        ("layers: [(joints: [\"a\"])]", "layers[0].joints: found 1"),
+        (
+            "layers: [(joints: [\"a\", \"b\"], smoothing: 0.5)]",
+            "layers[0].smoothing: only acts around a ring",
+        ),
+        (
+            "skirt_drivers: [(joint: \"a\", reference: \"b\", product: xyz, outer: (1, 1, 99), inner: (0, 0, 0), min_deg: (0, 0, 0), max_deg: (9, 9, 9))]",
+            "skirt_drivers[0].outer[2]: found 99",
+        ),
+        (
+            "skirt_drivers: [(joint: \"a\", reference: \"b\", product: xyz, outer: (1, 1, 1), inner: (0, 0, 0), min_deg: (0, 10, 0), max_deg: (9, 9, 9))]",
+            "skirt_drivers[0].min_deg[1]: found 10, expected at most max_deg, 9",
+        ),
+        (
+            "blend_constraints: [(joint: \"a\")]",
+            "blend_constraints[0].sources: found 0",
+        ),
+        (
+            "bake_curves: [(joints: [\"a\"], keys: [(1, 0), (1, 1)])]",
+            "bake_curves[0].keys[1][0]: found 1, expected a time after 1",
+        ),
+        (
+            "bake_curves: [(joints: [\"a\"], keys: [(0, 2)])]",
+            "bake_curves[0].keys[0][1]: found 2, expected 0 to 1",
+        ),
     ] {
         let found = refusal(&format!("(version: 1, {field})"));
-        assert!(
-            found.starts_with("rig.ron:1:") && found.contains("is not supported yet"),
-            "{found}"
-        );
+        assert!(found.contains(place), "{field}\n{found}");
     }
 }
 
 #[test]
-fn what_is_not_supported_yet_may_be_written_where_it_has_no_effect() {
-    let text = "(version: 1, space: right_handed, layers: [], skirt_drivers: [], defaults: (motion: swing, wind: 0, axis_add_x_to_y: 0, bake_weight: 0))";
-    assert!(read(text).is_ok(), "{}", refusal(text));
+fn a_product_of_turns_that_is_none_is_refused() {
+    let found = refusal(
+        "(version: 1, skirt_drivers: [(joint: \"a\", reference: \"b\", product: yxz, outer: (1, 1, 1), inner: (0, 0, 0), min_deg: (0, 0, 0), max_deg: (9, 9, 9))])",
+    );
+    assert!(
+        found.contains("`yxz`") && found.contains("`zyx`"),
+        "{found}"
+    );
 }
 
 #[test]

@@ -9,9 +9,10 @@ use crate::assets::Error;
 use crate::assets::state_hash::{self, StateHash};
 use crate::clip::{Clip, ClipPlayer, Repeat};
 use crate::pose::PoseHealth;
+use crate::profile::{SubstepPolicy, SwingProfile};
 use crate::rig::Rig;
 use crate::substep::ActorClock;
-use crate::swing::{SubstepPolicy, SwingProfile, SwingReadout};
+use crate::swing::SwingReadout;
 use crate::systems::plugin::Headless;
 use crate::systems::substeps::Workers;
 

@@ -135,6 +135,20 @@ pub(super) fn inspect(bones: &Bones<'_>) -> Vec<Finding> {
             advice,
         ));
     }
+    let crushed = joints(&|bone| bone.end == Err(Passive::NoRoom));
+    if !crushed.is_empty() {
+        let message = format!(
+            "{} hangs on a joint that is scaled to nothing: it does not slide",
+            listed(rig, &crushed)
+        );
+        let advice = "leave it out of the chain, or give its parent a scale";
+        findings.push(Finding::new(
+            Severity::Warning,
+            Topic::Bones,
+            message,
+            advice,
+        ));
+    }
     findings.extend(still(bones));
     findings.extend(sizes(bones));
     findings

@@ -7,8 +7,8 @@ use super::*;
 use crate::assets::rig_file;
 use crate::clip::{Interpolation, Track, TrackValues};
 use crate::pose::JointTransform;
+use crate::profile::DeltaPolicy;
 use crate::rig::Joint;
-use crate::swing::DeltaPolicy;
 
 /// hips ─ head ─ `strand_01` ─ …, `count` strand joints, each bone `length` long, downwards below the head.
 fn strand(count: usize, length: f32) -> Rig {

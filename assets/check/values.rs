@@ -2,12 +2,15 @@
 
 use super::bones::{Bone, Bones};
 use super::{Finding, Severity, Topic, Use, listed};
-use crate::swing::{DeltaPolicy, Limit, SubstepPolicy};
+use crate::profile::{DeltaPolicy, ForcePolicy, InertiaPolicy, SubstepPolicy};
+use crate::swing::{Limit, Motion, SwingJoint};
 
 /// Below this, pendulum and its range have no effect. `[S4]`
 const PENDULUM_OFF: f32 = 1e-5;
 /// Turns about x beyond this are not told from turns about y and z, degrees. `[V2]`
 const UNIQUE_X_DEG: f32 = 89.9;
+/// A stiffer slide joint overshoots its target farther each substep. `[S4]`
+const STIFFEST_SLIDE: f32 = 50.0;
 /// Limits from here on do not limit, degrees.
 const FREE_DEG: f32 = 180.0;
 
@@ -16,6 +19,7 @@ pub(super) fn inspect(bones: &Bones<'_>, how: &Use<'_>) -> Vec<Finding> {
         growing_speed(bones, how),
         weak_stiffness(bones, how),
         ambiguous_limits(bones),
+        runaway_slides(bones),
     ];
     let mut findings: Vec<Finding> = findings.into_iter().flatten().collect();
     findings.extend(ringing(bones));
@@ -39,8 +43,40 @@ fn step(policy: SubstepPolicy) -> f32 {
     }
 }
 
+/// Slide joints that nothing holds back. `[S4]`
+fn runaway_slides(bones: &Bones<'_>) -> Option<Finding> {
+    let runs = |swing: &SwingJoint| {
+        let stiff = swing.stiffness > STIFFEST_SLIDE;
+        let pushed = swing.stiffness < swing.pendulum;
+        swing.motion == Motion::Slide && swing.limit.is_none() && (stiff || pushed)
+    };
+    let found = joints(bones, |bone| runs(bone.swing));
+    let first = bones.of(*found.first()?)?.swing;
+    let message = format!(
+        "{}: slides without limits at stiffness {} and pendulum {}: it can run away",
+        listed(bones.rig, &found),
+        first.stiffness,
+        first.pendulum
+    );
+    let advice = format!(
+        "give it slide_x_mm, slide_y_mm and slide_z_mm, or keep stiffness above pendulum and below {STIFFEST_SLIDE}"
+    );
+    Some(Finding::new(
+        Severity::Warning,
+        Topic::Values,
+        message,
+        advice,
+    ))
+}
+
 /// Speed kept per substep, (1 − damping)²·step·power, above 1. `[S7]`
+///
+/// Only where inertia is part of the packed sum; elsewhere (1 − damping)² is kept, which never is.
 fn growing_speed(bones: &Bones<'_>, how: &Use<'_>) -> Option<Finding> {
+    let packed = how.profile.inertia == InertiaPolicy::Packed;
+    if !packed || how.profile.force != ForcePolicy::Direct {
+        return None;
+    }
     let (step, power) = (step(how.profile.substeps), how.properties.swing_power);
     let kept = |bone: &Bone<'_>| {
         let rest = 1.0 - bone.swing.damping;
@@ -82,6 +118,7 @@ fn weak_stiffness(bones: &Bones<'_>, how: &Use<'_>) -> Option<Finding> {
         swing.pendulum > PENDULUM_OFF
             && swing.pendulum_range > PENDULUM_OFF
             && swing.stiffness < swing.pendulum
+            && swing.motion == Motion::Swing
     });
     let first = bones.of(*found.first()?)?.swing;
     let message = format!(
@@ -103,7 +140,10 @@ fn weak_stiffness(bones: &Bones<'_>, how: &Use<'_>) -> Option<Finding> {
 
 /// X beyond ±89.9° while Y or Z is limited. `[V2]`
 fn ambiguous_limits(bones: &Bones<'_>) -> Option<Finding> {
-    let found = joints(bones, |bone| bone.swing.limit.is_some_and(is_ambiguous));
+    let turns = |bone: &Bone<'_>| bone.swing.motion == Motion::Swing;
+    let found = joints(bones, |bone| {
+        turns(bone) && bone.swing.limit.is_some_and(is_ambiguous)
+    });
     if found.is_empty() {
         return None;
     }

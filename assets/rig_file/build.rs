@@ -7,7 +7,7 @@ use bevy_math::Vec3;
 use super::names::Names;
 use super::pick::{self, Children, Picked};
 use super::schema::{ChainRule, MotionRule, Parameters, ShapeRule, StaticRule};
-use super::{AppliedChain, Resolution, RigFile};
+use super::{AppliedChain, Resolution, RigFile, ties};
 use crate::assets::text::FieldPath;
 use crate::bone::SwingTree;
 use crate::collider::{Collider, Mask, Shape, StaticCollider};
@@ -72,6 +72,7 @@ impl RigFile {
             let collider = static_collider(&names, collider, &path, &mut out);
             out.colliders.extend(collider);
         }
+        ties::resolve(&self.rules, &names, rig, &mut out);
         out
     }
 
@@ -226,6 +227,7 @@ fn swing_joint(
             let mask = mask(collider.mask.as_deref());
             Some(Collider { shape, mask })
         }),
+        bake_weight: p.bake_weight.unwrap_or(base.bake_weight),
     }
 }
 
@@ -416,7 +418,7 @@ fn shape(rule: ShapeRule) -> Option<Shape> {
 }
 
 /// Layers as bits; layers beyond 31 were refused when the file was parsed.
-fn mask(layers: Option<&[u32]>) -> Mask {
+pub(super) fn mask(layers: Option<&[u32]>) -> Mask {
     layers.map_or(Mask::ALL, |layers| {
         let bits = layers.iter().filter_map(|&layer| 1_u32.checked_shl(layer));
         Mask(bits.fold(0, |mask, bit| mask | bit))

@@ -4,9 +4,12 @@ use std::ops::RangeInclusive;
 
 use globset::Glob;
 
-use super::schema::{ChainRule, ColliderRule, LayerRule, Parameters, Rules, ShapeRule, StaticRule};
-use super::unsupported;
+use super::schema::{
+    BakeCurveRule, BlendConstraintRule, ChainRule, ColliderRule, LayerRule, Parameters,
+    PlacementRule, Rules, ShapeRule, SkirtDriverRule, StaticRule,
+};
 use crate::assets::text::{Faults, FieldPath, VERSION, did_you_mean, quoted};
+use crate::driver::MOST_SOURCES;
 
 /// Largest factor: far above anything that moves sensibly, far below overflow.
 const LARGEST: f32 = 1e4;
@@ -18,6 +21,9 @@ const FACTOR: RangeInclusive<f32> = 0.0..=LARGEST;
 const SIGNED: RangeInclusive<f32> = -LARGEST..=LARGEST;
 const LENGTH: RangeInclusive<f32> = 0.0..=FARTHEST;
 const COORDINATE: RangeInclusive<f32> = -FARTHEST..=FARTHEST;
+const TURN: RangeInclusive<f32> = -180.0..=180.0;
+/// A driver that reads older frames than this is a mistyped number.
+const MOST_LAG: u32 = 600;
 
 /// Every fault of the file that shows without a model.
 pub(super) fn check(rules: &Rules) -> Faults {
@@ -37,7 +43,6 @@ pub(super) fn check(rules: &Rules) -> Faults {
         &root.field("metres_per_unit"),
         &mut faults,
     );
-    unsupported::refuse_rules(rules, &mut faults);
     shared_parameters(&rules.defaults, &root.field("defaults"), &mut faults);
     for (name, preset) in &rules.presets {
         shared_parameters(preset, &root.field("presets").key(name), &mut faults);
@@ -55,6 +60,18 @@ pub(super) fn check(rules: &Rules) -> Faults {
     }
     for (index, layer) in rules.layers.iter().enumerate() {
         check_layer(layer, &root.field("layers").index(index), &mut faults);
+    }
+    for (index, driver) in rules.skirt_drivers.iter().enumerate() {
+        let path = root.field("skirt_drivers").index(index);
+        check_skirt_driver(driver, &path, &mut faults);
+    }
+    for (index, constraint) in rules.blend_constraints.iter().enumerate() {
+        let path = root.field("blend_constraints").index(index);
+        check_constraint(constraint, &path, &mut faults);
+    }
+    for (index, curve) in rules.bake_curves.iter().enumerate() {
+        let path = root.field("bake_curves").index(index);
+        check_curve(curve, &path, &mut faults);
     }
     faults
 }
@@ -121,7 +138,6 @@ fn shared_parameters(parameters: &Parameters, path: &FieldPath, faults: &mut Fau
 }
 
 fn check_parameters(parameters: &Parameters, path: &FieldPath, faults: &mut Faults) {
-    unsupported::refuse_parameters(parameters, path, faults);
     let p = parameters;
     for (field, value, range) in [
         ("damping", p.damping, SHARE),
@@ -141,7 +157,7 @@ fn check_parameters(parameters: &Parameters, path: &FieldPath, faults: &mut Faul
             in_range(value, range, &path.field(field), faults);
         }
     }
-    let (turn, shift) = (-180.0..=180.0, -FARTHEST..=FARTHEST);
+    let (turn, shift) = (TURN, COORDINATE);
     for (field, interval, range) in [
         ("limit_x_deg", p.limit_x_deg, &turn),
         ("limit_y_deg", p.limit_y_deg, &turn),
@@ -177,14 +193,13 @@ fn check_ends(parameters: &Parameters, path: &FieldPath, faults: &mut Faults) {
     }
     if let Some(ColliderRule { shape, mask }) = &parameters.collider {
         let place = path.field("collider");
-        unsupported::refuse_dynamic_shape(*shape, &place.field("shape"), faults);
+        check_dynamic_shape(*shape, &place.field("shape"), faults);
         check_shape(*shape, &place.field("shape"), faults);
         check_mask(mask.as_deref(), &place.field("mask"), faults);
     }
 }
 
 fn check_static(collider: &StaticRule, path: &FieldPath, faults: &mut Faults) {
-    unsupported::refuse_static_shape(collider.shape, &path.field("shape"), faults);
     check_shape(collider.shape, &path.field("shape"), faults);
     check_mask(collider.mask.as_deref(), &path.field("mask"), faults);
     if collider.joint.is_none() && !matches!(collider.shape, ShapeRule::Plane { .. }) {
@@ -193,9 +208,118 @@ fn check_static(collider: &StaticRule, path: &FieldPath, faults: &mut Faults) {
 }
 
 fn check_layer(layer: &LayerRule, path: &FieldPath, faults: &mut Faults) {
+    if layer.joints.len() < 2 {
+        let found = layer.joints.len();
+        let fault = format!("found {found}, expected at least 2 joints to link");
+        faults.add(&path.field("joints"), fault);
+    }
     in_range(layer.radius, LENGTH, &path.field("radius"), faults);
     in_range(layer.smoothing, SHARE, &path.field("smoothing"), faults);
+    if layer.smoothing > 0.0 && !layer.around {
+        let fault = "only acts around a ring, expected `around: true` with it";
+        faults.add(&path.field("smoothing"), fault);
+    }
     check_mask(layer.mask.as_deref(), &path.field("mask"), faults);
+}
+
+fn check_skirt_driver(driver: &SkirtDriverRule, path: &FieldPath, faults: &mut Faults) {
+    for (field, shares) in [("inner", driver.inner), ("outer", driver.outer)] {
+        for (axis, share) in shares.into_iter().enumerate() {
+            in_range(share, -10.0..=10.0, &path.field(field).index(axis), faults);
+        }
+    }
+    for axis in 0..3 {
+        let interval = (driver.min_deg[axis], driver.max_deg[axis]);
+        for (field, end) in [("min_deg", interval.0), ("max_deg", interval.1)] {
+            in_range(end, TURN, &path.field(field).index(axis), faults);
+        }
+        if interval.0 > interval.1 {
+            let fault = format!(
+                "found {}, expected at most max_deg, {}",
+                interval.0, interval.1
+            );
+            faults.add(&path.field("min_deg").index(axis), fault);
+        }
+    }
+    if driver.lag > MOST_LAG {
+        let fault = format!("found {}, expected at most {MOST_LAG} frames", driver.lag);
+        faults.add(&path.field("lag"), fault);
+    }
+}
+
+fn check_constraint(constraint: &BlendConstraintRule, path: &FieldPath, faults: &mut Faults) {
+    let (sources, place) = (&constraint.sources, path.field("sources"));
+    if sources.is_empty() && constraint.field.is_none() || sources.len() > MOST_SOURCES {
+        let found = sources.len();
+        let fault = format!("found {found}, expected 1 to {MOST_SOURCES} (or a field)");
+        faults.add(&place, fault);
+    }
+    let weights = |weight: [f32; 3], place: &FieldPath, faults: &mut Faults| {
+        for (part, weight) in weight.into_iter().enumerate() {
+            in_range(weight, FACTOR, &place.field("weight").index(part), faults);
+        }
+    };
+    for (index, source) in sources.iter().enumerate() {
+        weights(source.weight, &place.index(index), faults);
+    }
+    if let Some(field) = &constraint.field {
+        let place = path.field("field");
+        weights(field.weight, &place, faults);
+        check_placement(&field.transform, &place.field("transform"), faults);
+    }
+    check_placement(&constraint.offset, &path.field("offset"), faults);
+}
+
+fn check_placement(placement: &PlacementRule, path: &FieldPath, faults: &mut Faults) {
+    if let Some(translation) = placement.translation {
+        point(translation, &path.field("translation"), faults);
+    }
+    for (axis, angle) in placement
+        .rotation_deg
+        .unwrap_or_default()
+        .into_iter()
+        .enumerate()
+    {
+        in_range(
+            angle,
+            -360.0..=360.0,
+            &path.field("rotation_deg").index(axis),
+            faults,
+        );
+    }
+    for (axis, scale) in placement.scale.unwrap_or([1.0; 3]).into_iter().enumerate() {
+        in_range(scale, SIGNED, &path.field("scale").index(axis), faults);
+    }
+}
+
+fn check_curve(curve: &BakeCurveRule, path: &FieldPath, faults: &mut Faults) {
+    let place = path.field("keys");
+    if curve.keys.is_empty() {
+        faults.add(&place, "found none, expected at least one (time, weight)");
+    }
+    for (index, &(time, weight)) in curve.keys.iter().enumerate() {
+        let place = place.index(index);
+        in_range(time, 0.0..=86_400.0, &place.index(0), faults);
+        in_range(weight, SHARE, &place.index(1), faults);
+        let before = index.checked_sub(1).map(|before| curve.keys[before].0);
+        if let Some(before) = before.filter(|&before| before >= time) {
+            let fault = format!("found {time}, expected a time after {before}, the key before");
+            faults.add(&place.index(0), fault);
+        }
+    }
+    if curve.joints.is_empty() {
+        faults.add(&path.field("joints"), "found none, expected swing joints");
+    }
+}
+
+/// A swing joint's shape is a sphere or a line: anything else never hits. `[X3]`
+fn check_dynamic_shape(shape: ShapeRule, path: &FieldPath, faults: &mut Faults) {
+    let expected = "on a swing joint, expected a sphere or a line (nothing else ever hits)";
+    match shape {
+        ShapeRule::None | ShapeRule::Sphere { .. } | ShapeRule::Line { .. } => {}
+        ShapeRule::Capsule { .. } => faults.add(path, format!("found a capsule {expected}")),
+        ShapeRule::Plane { .. } => faults.add(path, format!("found a plane {expected}")),
+    }
 }
 
 fn check_shape(shape: ShapeRule, path: &FieldPath, faults: &mut Faults) {

@@ -48,6 +48,9 @@ pub struct Rules {
     /// Joints that follow up to four others. `[Q2]`
     #[serde(default, skip_serializing_if = "is_default")]
     pub blend_constraints: Vec<BlendConstraintRule>,
+    /// How much of the animation joints show over a clip. `[V4]`
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub bake_curves: Vec<BakeCurveRule>,
 }
 
 fn one() -> f32 {
@@ -161,7 +164,7 @@ parameters! {
     pendulum: f32,
     /// Width of the band around "still" in which `pendulum` acts, 0 to 1.
     pendulum_range: f32,
-    /// Share of the wind that it feels, dimensionless.
+    /// Share of the wind that it feels, −10000 to 10000: at 1 a wind of strength 1 moves the particle 0.67 m per substep.
     wind: f32,
     /// Whether wind and global force act at all.
     use_wind_global_force: bool,
@@ -304,20 +307,48 @@ pub enum ShapeRule {
 }
 
 /// A ring or row of joints whose particles are linked. `[X6]` `[M1]`
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename = "Layer")]
 pub struct LayerRule {
-    /// In ring order.
+    /// In ring order: the joints at the *ends* of the linked bones, all equally deep.
     pub joints: Vec<String>,
-    /// Whether the last is linked to the first.
+    /// Whether it acts. Default true.
+    #[serde(skip_serializing_if = "is_true")]
+    pub active: bool,
+    /// Whether the last is linked to the first. Default false.
     pub around: bool,
-    /// Of the links, ≥ 0.
+    /// Of the links, metres, ≥ 0. Default 0.
     pub radius: f32,
-    /// How far each particle moves to the middle of its neighbours, 0 to 1.
+    /// How far each particle moves to the middle of its neighbours per substep, 0 to 1; around a ring only. Default 0.
     pub smoothing: f32,
     /// Layers of the links' colliders. Default all.
     #[serde(skip_serializing_if = "is_default")]
     pub mask: Option<Vec<u32>>,
+    /// A model without these joints is fine: the layer is left out with a warning. Default false.
+    #[serde(skip_serializing_if = "is_default")]
+    pub optional: bool,
+}
+
+impl Default for LayerRule {
+    fn default() -> Self {
+        Self {
+            joints: Vec::new(),
+            active: true,
+            around: false,
+            radius: 0.0,
+            smoothing: 0.0,
+            mask: None,
+            optional: false,
+        }
+    }
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde calls it with a reference"
+)]
+fn is_true(value: &bool) -> bool {
+    *value
 }
 
 /// A joint that follows a part of another's rotation. `[Q1]`
@@ -328,22 +359,99 @@ pub struct SkirtDriverRule {
     pub joint: String,
     /// The joint that drives.
     pub reference: String,
-    /// Share of negative angles, per axis.
-    pub outer: [f32; 3],
-    /// Share of positive angles, per axis.
+    /// The product of turns that the rotation is split into.
+    pub product: ProductRule,
+    /// Share of positive angles, per axis, −10 to 10.
     pub inner: [f32; 3],
+    /// Share of negative angles, per axis, −10 to 10.
+    pub outer: [f32; 3],
     /// Lowest angles, degrees.
     pub min_deg: [f32; 3],
     /// Highest angles, degrees.
     pub max_deg: [f32; 3],
+    /// How many frames late the reference is read, 0 to 600. Default 0.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub lag: u32,
+    /// A model without these joints is fine: the driver is left out with a warning. Default false.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub optional: bool,
 }
 
-/// A joint that follows several others. `[Q2]`
+/// The product of turns about the axes that a rotation is split into. `[Q1]`
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", rename = "Product")]
+pub enum ProductRule {
+    /// q = qx·qy·qz.
+    Xyz,
+    /// q = qz·qy·qx: Unity's `RotationOrder.XYZ`, the turn about x first.
+    Zyx,
+}
+
+/// A joint that follows a mixture of others. `[Q2]`
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename = "BlendConstraint")]
 pub struct BlendConstraintRule {
     /// The joint that is driven.
     pub joint: String,
-    /// Up to four joints, each with its weights for position, rotation and scale.
-    pub sources: Vec<(String, [f32; 3])>,
+    /// Up to four joints; the order counts for rotations.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub sources: Vec<SourceRule>,
+    /// A fixed transform that takes part after the sources.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub field: Option<FieldRule>,
+    /// Added to the mixed position, multiplied onto the joint's own side of the rotation and onto the scale. Default
+    /// nothing; where no weight acts, the joint's rest transform.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub offset: PlacementRule,
+    /// A model without these joints is fine: the constraint is left out with a warning. Default false.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub optional: bool,
+}
+
+/// A joint that takes part in a mixture.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename = "Source")]
+pub struct SourceRule {
+    /// The joint; it counts as it stands against the driven joint's parent.
+    pub joint: String,
+    /// Weight in position, rotation and scale, each ≥ 0.
+    pub weight: [f32; 3],
+}
+
+/// A fixed transform that takes part in a mixture.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename = "Field")]
+pub struct FieldRule {
+    /// Against the driven joint's parent.
+    pub transform: PlacementRule,
+    /// Weight in position, rotation and scale, each ≥ 0.
+    pub weight: [f32; 3],
+}
+
+/// A transform for people.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default, rename = "Placement")]
+pub struct PlacementRule {
+    /// In the parent's units. Default none.
+    #[serde(skip_serializing_if = "is_default")]
+    pub translation: Option<[f32; 3]>,
+    /// Angles about x, y and z in ZXY order, degrees. Default none. `[C2]`
+    #[serde(skip_serializing_if = "is_default")]
+    pub rotation_deg: Option<[f32; 3]>,
+    /// Dimensionless, per axis. Default 1.
+    #[serde(skip_serializing_if = "is_default")]
+    pub scale: Option<[f32; 3]>,
+}
+
+/// How much of the animation joints show over a clip: the scalar channel of their bake weight. `[V4]`
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default, rename = "BakeCurve")]
+pub struct BakeCurveRule {
+    /// Name of the clip. Default every clip.
+    #[serde(skip_serializing_if = "is_default")]
+    pub clip: Option<String>,
+    /// Swing joints, by name or pattern as in a chain.
+    pub joints: Vec<String>,
+    /// (time in seconds, weight): *0 swings, 1 is animated*; straight lines between, the ends hold.
+    pub keys: Vec<(f32, f32)>,
 }

@@ -1,12 +1,10 @@
 //! What can be checked of a scene without its model: ranges, paths, references inside the file.
 
-use super::schema::{
-    ActorRule, Expectation, ForceRule, Inertia, LinePush, Order, Output, ProfileRule,
-    PropertiesRule, RestPose, SceneRules,
-};
+use super::schema::{ActorRule, Expectation, Output, PropertiesRule, SceneRules};
 use super::stays_inside;
 use crate::assets::rig_file::ranges::{direction, in_range, point};
 use crate::assets::text::{Faults, FieldPath, VERSION, one_of, quoted};
+use crate::profile::{JointOrder, SubstepPolicy, SwingProfile};
 
 /// Most actors of a scene: more is a mistyped number.
 const MOST_ACTORS: usize = 1_000_000;
@@ -33,10 +31,6 @@ pub(super) fn check(rules: &SceneRules) -> Faults {
     if !(1.0..=1000.0).contains(&rules.rate_hz) {
         let fault = format!("found {}, expected 1 to 1000", rules.rate_hz);
         faults.add(&rate, fault);
-    }
-    if rules.seed != 0 {
-        let place = root.field("seed");
-        faults.add(&place, "a seed is not supported yet: nothing is random");
     }
     profile(&rules.profile, &root.field("profile"), &mut faults);
     properties(&rules.properties, &root.field("properties"), &mut faults);
@@ -75,48 +69,32 @@ fn output_path(path: &str, place: &FieldPath, faults: &mut Faults) {
     }
 }
 
-/// What the model names and the engine does not do yet; a line goes when the engine learns it.
-fn profile(profile: &ProfileRule, path: &FieldPath, faults: &mut Faults) {
-    let unsupported = [
-        (
-            "rest_pose",
-            profile.rest_pose != RestPose::Animated,
-            "rest_pose: bind",
-        ),
-        (
-            "order",
-            profile.order != Order::SubstepMajor,
-            "order: joint_major",
-        ),
-        (
-            "inertia",
-            profile.inertia != Inertia::Packed,
-            "inertia: free",
-        ),
-        (
-            "force",
-            profile.force != ForceRule::Direct,
-            "a force other than direct",
-        ),
-        (
-            "line_push",
-            profile.line_push != LinePush::Documented,
-            "line_push: lever",
-        ),
-        ("split_motion", profile.split_motion, "split_motion"),
-    ];
-    for (field, used, what) in unsupported {
-        if used {
-            faults.add(&path.field(field), format!("{what} is not supported yet"));
-        }
+/// Ranges of the switches that are numbers, and switches that only act together.
+pub(in crate::assets) fn profile(profile: &SwingProfile, path: &FieldPath, faults: &mut Faults) {
+    let p = profile;
+    if p.order == JointOrder::JointMajor && p.substeps != SubstepPolicy::Frame {
+        let fault = "found joint_major, which divides frames: expected it with substeps: frame";
+        faults.add(&path.field("order"), fault);
     }
-    if profile.prewarm > 10_000 {
-        let fault = format!("found {}, expected at most 10000", profile.prewarm);
+    if p.split_motion && p.substeps != SubstepPolicy::Fixed {
+        let fault = "found true, expected it with substeps: fixed";
+        faults.add(&path.field("split_motion"), fault);
+    }
+    if p.prewarm > 10_000 {
+        let fault = format!("found {}, expected at most 10000", p.prewarm);
         faults.add(&path.field("prewarm"), fault);
     }
-    if !(1..=1000).contains(&profile.max_substeps) {
-        let fault = format!("found {}, expected 1 to 1000", profile.max_substeps);
+    if !(1..=1000).contains(&p.max_substeps) {
+        let fault = format!("found {}, expected 1 to 1000", p.max_substeps);
         faults.add(&path.field("max_substeps"), fault);
+    }
+    for (field, value, highest) in [
+        ("velocity_damping", p.velocity_damping, 1.0),
+        ("world_inertia", p.world_inertia, 1.0),
+        ("teleport_distance", p.teleport_distance, 1e6),
+        ("teleport_angle_deg", p.teleport_angle_deg, 360.0),
+    ] {
+        in_range(value, 0.0..=highest, &path.field(field), faults);
     }
 }
 

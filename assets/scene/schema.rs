@@ -3,9 +3,8 @@
 use bevy_math::Vec3;
 use serde::{Deserialize, Serialize};
 
-use crate::swing::{
-    ActorProperties, DeltaPolicy, ParallelEpsilon, RootPolicy, SubstepPolicy, SwingProfile,
-};
+use crate::profile::SwingProfile;
+use crate::swing::ActorProperties;
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
@@ -32,7 +31,7 @@ pub struct SceneRules {
     pub seed: u64,
     /// The solver's switches.
     #[serde(default, skip_serializing_if = "is_default")]
-    pub profile: ProfileRule,
+    pub profile: SwingProfile,
     /// Of every actor that does not say otherwise.
     #[serde(default, skip_serializing_if = "is_default")]
     pub properties: PropertiesRule,
@@ -178,206 +177,6 @@ impl PropertiesRule {
                 .global_force
                 .map_or(base.global_force, Vec3::from_array),
             gravity: gravity.unwrap_or(base.gravity),
-        }
-    }
-}
-
-/// A choice of the profile: an enum whose first variant is the default.
-macro_rules! choice {
-    (
-        $(#[$doc:meta])* $name:ident {
-            $(#[$first_doc:meta])* $first:ident,
-            $($(#[$variant_doc:meta])* $variant:ident,)*
-        }
-    ) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-        #[serde(rename_all = "snake_case")]
-        pub enum $name {
-            $(#[$first_doc])*
-            #[default]
-            $first,
-            $($(#[$variant_doc])* $variant,)*
-        }
-    };
-}
-
-choice! {
-    /// How a frame is divided. `[T1]` `[T2]`
-    Substeps {
-        /// Substeps of exactly 1/60 s.
-        Fixed,
-        /// Each frame by itself.
-        Frame,
-    }
-}
-choice! {
-    /// Which rotation the stiffness pulls along. `[S3]`
-    Delta {
-        /// Rest in a frame's first substep, then the one resolved before.
-        Carried,
-        /// Always rest.
-        Rest,
-        /// Always the one resolved last.
-        Current,
-        /// Rest in even substeps, the one resolved last in odd ones.
-        CarriedPairs,
-    }
-}
-choice! {
-    /// How root motion is felt. `[S1]`
-    Root {
-        /// Particles live in a space that moves with the root.
-        Shift,
-        /// The shift is the root's motion since the last frame.
-        FrameDelta,
-        /// Not at all.
-        Off,
-    }
-}
-choice! {
-    /// When two lines count as parallel. `[X4]`
-    Parallel {
-        /// Below an absolute 1e-5.
-        Documented,
-        /// Below 1e-6 of the product of the squared lengths.
-        Relative,
-    }
-}
-choice! {
-    /// Which pose rest directions and limits follow. `[5.5]`
-    RestPose {
-        /// The animated one.
-        Animated,
-        /// The rest one.
-        Bind,
-    }
-}
-choice! {
-    /// In which order joints and substeps run. `[5.2]`
-    Order {
-        /// All joints of a depth, substep by substep.
-        SubstepMajor,
-        /// All substeps of a joint, joint by joint.
-        JointMajor,
-    }
-}
-choice! {
-    /// Whether the inertia is inside the packed sum. `[S7]`
-    Inertia {
-        /// Inside.
-        Packed,
-        /// Beside it.
-        Free,
-    }
-}
-choice! {
-    /// How forces move particles. `[S7]`
-    ForceRule {
-        /// They shift it.
-        Direct,
-        /// They change a velocity that adds to the inertia.
-        VelocityAdd,
-        /// They change a velocity that replaces the inertia.
-        VelocityReplace,
-    }
-}
-choice! {
-    /// How a line collider moves its particle. `[X5]`
-    LinePush {
-        /// To the target.
-        Documented,
-        /// As a lever.
-        Lever,
-    }
-}
-
-/// The solver's switches, see [`SwingProfile`].
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default, rename = "Profile")]
-pub struct ProfileRule {
-    /// Default fixed.
-    #[serde(skip_serializing_if = "is_default")]
-    pub substeps: Substeps,
-    /// Default carried.
-    #[serde(skip_serializing_if = "is_default")]
-    pub delta: Delta,
-    /// Default shift.
-    #[serde(skip_serializing_if = "is_default")]
-    pub root: Root,
-    /// Substeps of settling after a reset, at most 10000. Default 30.
-    pub prewarm: u32,
-    /// Cap on substeps per frame, 1 to 1000; raised to what a frame at the scene's `rate_hz` needs, so that no time is
-    /// dropped. Default 8.
-    pub max_substeps: u32,
-    /// Default documented.
-    #[serde(skip_serializing_if = "is_default")]
-    pub parallel_epsilon: Parallel,
-    /// Default animated.
-    #[serde(skip_serializing_if = "is_default")]
-    pub rest_pose: RestPose,
-    /// Default substep-major.
-    #[serde(skip_serializing_if = "is_default")]
-    pub order: Order,
-    /// Default packed.
-    #[serde(skip_serializing_if = "is_default")]
-    pub inertia: Inertia,
-    /// Default direct.
-    #[serde(skip_serializing_if = "is_default")]
-    pub force: ForceRule,
-    /// Default documented.
-    #[serde(skip_serializing_if = "is_default")]
-    pub line_push: LinePush,
-    /// Whether actor motion is split over a frame's substeps. Default false. `[S2]`
-    #[serde(skip_serializing_if = "is_default")]
-    pub split_motion: bool,
-}
-
-impl Default for ProfileRule {
-    fn default() -> Self {
-        let base = SwingProfile::default();
-        Self {
-            substeps: Substeps::default(),
-            delta: Delta::default(),
-            root: Root::default(),
-            prewarm: base.prewarm,
-            max_substeps: base.max_substeps,
-            parallel_epsilon: Parallel::default(),
-            rest_pose: RestPose::default(),
-            order: Order::default(),
-            inertia: Inertia::default(),
-            force: ForceRule::default(),
-            line_push: LinePush::default(),
-            split_motion: false,
-        }
-    }
-}
-
-impl ProfileRule {
-    /// As the engine has it.
-    pub(super) fn profile(&self) -> SwingProfile {
-        SwingProfile {
-            substeps: match self.substeps {
-                Substeps::Fixed => SubstepPolicy::Fixed,
-                Substeps::Frame => SubstepPolicy::Frame,
-            },
-            delta: match self.delta {
-                Delta::Carried => DeltaPolicy::Carried,
-                Delta::Rest => DeltaPolicy::Rest,
-                Delta::Current => DeltaPolicy::Current,
-                Delta::CarriedPairs => DeltaPolicy::CarriedPairs,
-            },
-            root: match self.root {
-                Root::Shift => RootPolicy::Shift,
-                Root::FrameDelta => RootPolicy::FrameDelta,
-                Root::Off => RootPolicy::Off,
-            },
-            prewarm: self.prewarm,
-            max_substeps: self.max_substeps,
-            parallel_epsilon: match self.parallel_epsilon {
-                Parallel::Documented => ParallelEpsilon::Documented,
-                Parallel::Relative => ParallelEpsilon::Relative,
-            },
         }
     }
 }

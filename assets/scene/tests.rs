@@ -1,7 +1,7 @@
 use std::path::Path;
 
 use super::*;
-use crate::swing::{DeltaPolicy, SubstepPolicy};
+use crate::profile::{DeltaPolicy, JointOrder, SubstepPolicy};
 
 fn scene(text: &str) -> Scene {
     parse(Path::new("scenes/a.ron"), text).unwrap_or_else(|error| panic!("{error}"))
@@ -78,27 +78,23 @@ fn the_profile_is_the_engines() {
 }
 
 #[test]
-fn what_the_profile_cannot_do_yet_is_refused() {
-    for field in [
-        "rest_pose: bind",
-        "order: joint_major",
-        "inertia: free",
-        "force: velocity_add",
-        "line_push: lever",
-        "split_motion: true",
+fn switches_that_need_another_one_are_refused_without_it() {
+    for (profile, field, needs) in [
+        ("order: joint_major", "order", "substeps: frame"),
+        (
+            "split_motion: true, substeps: frame",
+            "split_motion",
+            "substeps: fixed",
+        ),
     ] {
-        let found = refusal(&format!("profile: ({field})"));
+        let found = refusal(&format!("profile: ({profile})"));
         assert!(
-            found.starts_with("a.ron:1:") && found.ends_with("is not supported yet"),
+            found.contains(&format!("profile.{field}: found")) && found.ends_with(needs),
             "{found}"
         );
     }
-}
-
-#[test]
-fn a_seed_is_refused_until_something_is_random() {
-    assert!(refusal("seed: 7").contains("seed: a seed is not supported yet"));
-    assert_eq!(scene(&with("seed: 0")).rules().seed, 0);
+    let both = scene(&with("profile: (order: joint_major, substeps: frame)"));
+    assert_eq!(both.profile().order, JointOrder::JointMajor);
 }
 
 #[test]

@@ -2,12 +2,14 @@
 
 use core::marker::PhantomData;
 
+use flounce::account::Unwatched;
 use flounce::crowd::{Group, RIGID, particle, result};
 use flounce::lane::Lane;
 use flounce::plan::Plan;
 use flounce::pose::{JointTransform, ModelTransform, Rigid};
+use flounce::profile::SwingProfile;
 use flounce::substep::{FIXED_STEP, FrameSchedule, PosePoint, Substep, step_factor};
-use flounce::swing::{ActorProperties, SwingProfile};
+use flounce::swing::ActorProperties;
 use flounce::systems::substeps::run_frame;
 
 use super::workload::{self, CHAINS, JOINTS, PERIOD, PHASE, joint_of};
@@ -54,6 +56,7 @@ impl<L: Lane> Kernel<L> {
             step: step_factor(FIXED_STEP as f32),
             from_rest: true,
             prewarm: false,
+            time: 0.0,
         });
         kernel
     }
@@ -80,7 +83,13 @@ impl<L: Lane> Kernel<L> {
             let at = to.pose_offset(0, read_joint(read), self.plan.rest.len());
             to.models[at..at + joint_size].copy_from_slice(from);
         }
-        run_frame::<L>(&self.plan, &self.profile, &self.schedule, to);
+        run_frame::<L, _>(
+            &self.plan,
+            &self.profile,
+            &self.schedule,
+            to,
+            &mut Unwatched,
+        );
     }
 
     /// Positions of all particles of a character, in the order of the rig's swing joints.

@@ -6,7 +6,8 @@ use std::process::ExitCode;
 use clap::Args;
 use flounce::assets::check::{self, Use};
 use flounce::assets::{Error, import, rest_check, rig_file};
-use flounce::swing::{ActorProperties, SwingProfile};
+use flounce::profile::SwingProfile;
+use flounce::swing::ActorProperties;
 
 use super::{refuse_model, show_warnings};
 

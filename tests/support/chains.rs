@@ -4,9 +4,10 @@ use bevy_ecs::prelude::*;
 use bevy_math::{DQuat, DVec3, Quat, Vec3};
 use flounce::collider::{Collider, Mask, Shape, StaticCollider};
 use flounce::pose::{AnimatedPose, JointTransform, LocalPose, ModelPose};
+use flounce::profile::SwingProfile;
 use flounce::rig::{Joint, Rig};
 use flounce::substep::FIXED_STEP;
-use flounce::swing::{ActorProperties, SwingJoint, SwingProfile, SwingReadout, SwingResult};
+use flounce::swing::{ActorProperties, SwingJoint, SwingReadout, SwingResult};
 use flounce::systems::plugin::Headless;
 
 /// Length of the bones of [`stick3`] and [`rod3`], metres.

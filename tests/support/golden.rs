@@ -7,16 +7,17 @@ use bevy_math::{Quat, Vec3};
 use flounce::chain::ChainLayer;
 use flounce::clip::{Clip, Interpolation, Track, TrackValues};
 use flounce::collider::{Collider, Mask, Shape, StaticCollider};
+use flounce::driver::{Driver, SkirtDriver};
+use flounce::euler::EulerProduct;
 use flounce::pose::JointTransform;
-use flounce::rig::{Joint, Rig};
-use flounce::swing::{
-    ActorProperties, DeltaPolicy, Limit, Motion, ParallelEpsilon, ReferenceLimit, RootPolicy,
-    SubstepPolicy, SwingJoint, SwingProfile, Tip,
+use flounce::profile::{
+    DeltaPolicy, ForcePolicy, InertiaPolicy, ParallelEpsilon, RootPolicy, SubstepPolicy,
+    SwingProfile,
 };
+use flounce::rig::{Joint, Rig};
+use flounce::swing::{ActorProperties, Limit, Motion, ReferenceLimit, SwingJoint, Tip};
+use flounce::wind::{Gust, Wind};
 use serde_json::Value;
-
-/// The features that a case needs and the engine does not have yet.
-pub type Missing = Vec<&'static str>;
 
 /// The folders to run: the repository's and the one named by `FLOUNCE_GOLDEN_DIR`.
 pub fn folders() -> Vec<PathBuf> {
@@ -144,8 +145,8 @@ fn swing_joint(v: &Value) -> SwingJoint {
     }
 }
 
-/// The rig of a simulation case, and what of it the engine cannot do yet.
-pub fn rig(v: &Value) -> (Rig, Missing) {
+/// The rig of a simulation case.
+pub fn rig(v: &Value) -> Rig {
     let joints = list(&v["joints"])
         .iter()
         .enumerate()
@@ -176,28 +177,41 @@ pub fn rig(v: &Value) -> (Rig, Missing) {
             mask: Mask(layer["mask"].as_u64().unwrap() as u32),
         })
         .collect();
-    let mut missing = Missing::new();
-    if rig.swing.iter().any(|swing| swing.motion == Motion::Slide) {
-        missing.push("slide joints");
-    }
-    if !list(&v["skirt_drivers"]).is_empty() {
-        missing.push("skirt drivers");
-    }
-    (rig, missing)
+    rig.drivers = list(&v["skirt_drivers"]).iter().map(skirt).collect();
+    rig
 }
 
-/// The profile of a simulation case, and what of it the engine cannot do yet.
-pub fn profile(v: &Value) -> (SwingProfile, Missing) {
+fn skirt(v: &Value) -> Driver {
+    Driver::Skirt(skirt_driver(
+        v,
+        index(&v["driven"]).unwrap(),
+        index(&v["reference"]).unwrap(),
+    ))
+}
+
+/// A skirt driver's constants on `joint`, driven by `reference`.
+pub fn skirt_driver(v: &Value, joint: usize, reference: usize) -> SkirtDriver {
+    SkirtDriver {
+        joint,
+        reference,
+        product: match v["product"].as_str().unwrap() {
+            "xyz" => EulerProduct::Xyz,
+            "zyx" => EulerProduct::Zyx,
+            other => panic!("unknown product {other}"),
+        },
+        inner: vec3(&v["inner"]),
+        outer: vec3(&v["outer"]),
+        min_deg: vec3(&v["min_deg"]),
+        max_deg: vec3(&v["max_deg"]),
+        lag: 0,
+    }
+}
+
+/// The profile of a simulation case.
+pub fn profile(v: &Value) -> SwingProfile {
     let name = |field: &str| v[field].as_str().unwrap();
     let count = |field: &str| v[field].as_u64().unwrap() as u32;
-    let mut missing = Missing::new();
-    if name("inertia") != "packed" {
-        missing.push("free inertia");
-    }
-    if name("force") != "direct" {
-        missing.push("velocity forces");
-    }
-    let profile = SwingProfile {
+    SwingProfile {
         substeps: if name("substeps") == "frame" {
             SubstepPolicy::Frame
         } else {
@@ -216,6 +230,18 @@ pub fn profile(v: &Value) -> (SwingProfile, Missing) {
             "off" => RootPolicy::Off,
             other => panic!("unknown root {other}"),
         },
+        inertia: match name("inertia") {
+            "packed" => InertiaPolicy::Packed,
+            "free" => InertiaPolicy::Free,
+            other => panic!("unknown inertia {other}"),
+        },
+        force: match name("force") {
+            "direct" => ForcePolicy::Direct,
+            "velocity_add" => ForcePolicy::VelocityAdd,
+            "velocity_replace" => ForcePolicy::VelocityReplace,
+            other => panic!("unknown force {other}"),
+        },
+        velocity_damping: number(&v["velocity_damping"]),
         prewarm: count("prewarm"),
         max_substeps: count("max_substeps"),
         parallel_epsilon: if name("parallel_epsilon") == "relative" {
@@ -223,26 +249,38 @@ pub fn profile(v: &Value) -> (SwingProfile, Missing) {
         } else {
             ParallelEpsilon::Documented
         },
-    };
-    (profile, missing)
+        world_inertia: number(&v["world_inertia"]),
+        teleport_distance: number(&v["teleport_distance"]),
+        teleport_angle_deg: number(&v["teleport_angle_deg"]),
+        ..SwingProfile::default()
+    }
 }
 
-/// The actor of a simulation case, and what of it the engine cannot do yet.
-pub fn actor(v: &Value) -> (ActorProperties, Missing) {
-    let properties = ActorProperties {
+/// The actor of a simulation case.
+pub fn actor(v: &Value) -> ActorProperties {
+    ActorProperties {
         weight: number(&v["weight"]),
         swing_power: number(&v["swing_power"]),
         root_horizontal_weight: number(&v["root_horizontal_weight"]),
         root_vertical_weight: number(&v["root_vertical_weight"]),
         global_force: vec3(&v["global_force"]),
         gravity: vec3(&v["gravity"]),
+    }
+}
+
+/// The wind of a simulation case, if there is one.
+pub fn wind(v: &Value) -> Option<Wind> {
+    let gust = |v: &Value| Gust {
+        amplitude: number(&v["amplitude"]),
+        frequency: number(&v["frequency"]),
+        phase: number(&v["phase"]),
     };
-    let missing = if v["wind"].is_null() {
-        Missing::new()
-    } else {
-        vec!["wind"]
-    };
-    (properties, missing)
+    v.as_object().map(|wind| Wind {
+        direction: vec3(&wind["direction"]),
+        power: number(&wind["power"]),
+        gusts: list(&wind["gusts"]).iter().map(gust).collect(),
+        ..Wind::default()
+    })
 }
 
 /// A clip of the golden format, for `joints`.

@@ -1,0 +1,84 @@
+//! Driving: joints that follow other joints, in every animated pose. `[Q1]` `[Q2]`
+//!
+//! Runs in [`FrameSystems::Driving`], once per frame, after sampling. Reads and writes the poses of the actor's slot:
+//! those of the substeps and the one the frame shows. What it writes is animation to all that comes after: swing joints
+//! hang on it and bake weights lead back to it.
+
+use std::collections::VecDeque;
+
+use bevy_ecs::prelude::*;
+use bevy_math::Quat;
+
+use super::FrameSystems;
+use super::substeps::{Workers, for_each_slot};
+use crate::crowd::{Crowds, Slot};
+use crate::driver::{Driver, SkirtDriver};
+use crate::plan::Plan;
+use crate::pose::JointTransform;
+
+/// Registers the systems.
+pub fn add(schedule: &mut Schedule) {
+    schedule.add_systems(drive_poses.in_set(FrameSystems::Driving));
+}
+
+fn drive_poses(mut crowds: ResMut<Crowds>, workers: Res<Workers>) {
+    for_each_slot(&mut crowds, *workers, |plan, slot| {
+        if !plan.drivers.is_empty() {
+            drive_slot(plan, slot);
+        }
+    });
+}
+
+fn drive_slot(plan: &Plan, slot: &mut Slot) {
+    slot.lagged.resize_with(plan.drivers.len(), VecDeque::new);
+    let joints = plan.rest.len();
+    for (index, driver) in plan.drivers.iter().enumerate() {
+        // The frame's own pose first: what a late driver reads is this pose of some frames ago.
+        let late = match driver {
+            Driver::Skirt(skirt) if skirt.lag > 0 => {
+                let history = &mut slot.lagged[index];
+                Some(remember(skirt, history, &slot.shown, slot.schedule.reset))
+            }
+            _ => None,
+        };
+        for pose in slot.poses.chunks_exact_mut(joints.max(1)) {
+            drive(plan, driver, pose, late);
+        }
+        drive(plan, driver, &mut slot.shown, late);
+    }
+}
+
+/// Keeps the reference's rotation of this frame and gives that of `lag` frames ago.
+fn remember(
+    driver: &SkirtDriver,
+    history: &mut VecDeque<Quat>,
+    shown: &[JointTransform],
+    reset: bool,
+) -> Quat {
+    let now = shown[driver.reference].rotation;
+    let lag = driver.lag as usize;
+    if reset {
+        history.clear();
+    }
+    history.push_back(now);
+    // Until there is a frame that old, the oldest stands in.
+    while history.len() > lag + 1 {
+        history.pop_front();
+    }
+    history.front().copied().unwrap_or(now)
+}
+
+/// Sets the driven joint of one pose; `late` replaces the reference's rotation.
+fn drive(plan: &Plan, driver: &Driver, pose: &mut [JointTransform], late: Option<Quat>) {
+    match driver {
+        Driver::Skirt(skirt) => {
+            let rest = |joint: usize| plan.rest[joint].rotation.into();
+            let local = late.unwrap_or(pose[skirt.reference].rotation).into();
+            let turned = skirt.rotation(rest(skirt.reference), local, rest(skirt.joint));
+            pose[skirt.joint].rotation = turned.into();
+        }
+        Driver::Blend(constraint) => {
+            pose[constraint.joint] = constraint.local(&plan.parents, pose);
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Placement: puts the static colliders where the animated pose has their joints. `[X1]` `[X2]`
+//!
+//! Runs first in each substep. Reads the animated model transforms; writes [`Group::statics`]: both ends of each shape and
+//! what they tell of its neighbourhood, which every joint then asks for.
+
+use crate::collider::PlacedShape;
+use crate::contact::{self, Segment};
+use crate::crowd::{Group, PLACED, placed};
+use crate::lane::{Lane, Vec3x};
+use crate::plan::Plan;
+use crate::pose::Rigid;
+
+/// Puts the static colliders where the animated pose `pose` has their joints. `[X1]`
+///
+/// `fresh` actors have no place of a line before: both its ends start at the joint.
+#[inline(always)]
+pub fn place_statics<L: Lane>(plan: &Plan, group: &mut Group, pose: usize, fresh: bool) {
+    let joints = plan.rest.len();
+    for (index, collider) in plan.statics.iter().enumerate() {
+        let Some(joint) = collider.joint else {
+            continue;
+        };
+        let bone = group.model::<L>(pose, joint, joints);
+        let own = index * PLACED * L::LANES..(index + 1) * PLACED * L::LANES;
+        let before = if fresh {
+            [bone.t; 2]
+        } else {
+            placed_ends(&group.statics[own.clone()])
+        };
+        let parent = match collider.parent {
+            Some(parent) => group.model(pose, parent, joints).t,
+            None => bone.t,
+        };
+        let ends = place_shape(&collider.shape, bone, parent, before);
+        store_placed(&collider.shape, ends, &mut group.statics[own]);
+    }
+}
+
+/// Writes the ends of a placed shape and what they tell of its neighbourhood. `[X2]`
+///
+/// Every joint asks for that, so it is computed once. `to` has [`PLACED`] numbers per lane.
+#[inline(always)]
+pub fn store_placed<L: Lane>(shape: &PlacedShape, ends: [Vec3x<L>; 2], to: &mut [f32]) {
+    let half = (ends[1] - ends[0]) * L::splat(0.5);
+    let (centre, reach, width) = match shape {
+        PlacedShape::Sphere { radius, .. } => {
+            let reach = L::splat(*radius) * L::splat(contact::BOUNDS_FACTOR);
+            (ends[0], reach, L::splat(*radius))
+        }
+        PlacedShape::Capsule { radius, .. } | PlacedShape::Line { radius, .. } => {
+            let segment = segment(ends, radius);
+            let (centre, reach) = segment.bounds();
+            (centre, reach, segment.radius_a.max(segment.radius_b))
+        }
+        // Everything is near a plane; nothing asks.
+        PlacedShape::Plane { .. } => (ends[0], L::splat(0.0), L::splat(0.0)),
+    };
+    ends[0].store(&mut to[placed::END_A * L::LANES..]);
+    ends[1].store(&mut to[placed::END_B * L::LANES..]);
+    centre.store(&mut to[placed::CENTRE * L::LANES..]);
+    reach.store(&mut to[placed::REACH * L::LANES..]);
+    half.store(&mut to[placed::HALF * L::LANES..]);
+    half.length_squared()
+        .store(&mut to[placed::HALF_SQUARED * L::LANES..]);
+    width.store(&mut to[placed::WIDTH * L::LANES..]);
+}
+
+/// Both ends of a placed shape.
+#[inline(always)]
+pub(super) fn placed_ends<L: Lane>(placed: &[f32]) -> [Vec3x<L>; 2] {
+    [
+        Vec3x::load(&placed[placed::END_A * L::LANES..]),
+        Vec3x::load(&placed[placed::END_B * L::LANES..]),
+    ]
+}
+
+/// Both ends of `shape` on a joint at `bone` below one at `parent`; a ball's ends are both its centre. `[X1]`
+///
+/// `before` holds the ends so far: planes and lines too short to be placed stay there.
+#[inline(always)]
+pub fn place_shape<L: Lane>(
+    shape: &PlacedShape,
+    bone: Rigid<L>,
+    parent: Vec3x<L>,
+    before: [Vec3x<L>; 2],
+) -> [Vec3x<L>; 2] {
+    let point = |offset: &[f32; 3]| contact::place_point(bone.t, bone.r, Vec3x::splat(*offset));
+    match shape {
+        PlacedShape::Sphere { offset, .. } => {
+            let centre = point(offset);
+            [centre, centre]
+        }
+        PlacedShape::Capsule { offset, .. } => [point(&offset[0]), point(&offset[1])],
+        PlacedShape::Line { inset, .. } => {
+            contact::place_line(bone.t, parent, inset.map(L::splat), before)
+        }
+        PlacedShape::Plane { .. } => before,
+    }
+}
+
+/// A capsule or line from its ends.
+#[inline(always)]
+pub fn segment<L: Lane>([a, b]: [Vec3x<L>; 2], radius: &[f32; 2]) -> Segment<L> {
+    Segment {
+        a,
+        b,
+        radius_a: L::splat(radius[0]),
+        radius_b: L::splat(radius[1]),
+    }
+}
