@@ -2,6 +2,8 @@
 //!
 //! Watches every frame. The expectations about steps, limits, rings and rest are judged by what was kept here.
 
+use std::fmt;
+
 use bevy_math::{Quat, Vec3};
 
 use super::Stage;
@@ -23,6 +25,9 @@ const AT_END: f32 = 0.05;
 /// A slower particle is at rest, metres per second.
 const AT_REST: f32 = 0.01;
 
+/// An animation that stands still for a shorter time has not stopped, seconds.
+const LONG_ENOUGH: f64 = 0.25;
+
 /// One number of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measure {
@@ -32,6 +37,16 @@ pub struct Measure {
     pub value: f64,
     /// Of what; empty for a plain number.
     pub unit: &'static str,
+}
+
+impl fmt::Display for Measure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.value.is_finite() {
+            write!(f, "{} {:.3} {}", self.name, self.value, self.unit)
+        } else {
+            write!(f, "{} none: still moving at the end", self.name)
+        }
+    }
 }
 
 /// What was seen of the actors so far.
@@ -284,7 +299,7 @@ impl Seen {
     /// How long after its last change the actor came to rest: `None` when it never stood still long enough to tell,
     /// `Some(None)` when it still moves at the end.
     pub fn settled(&self) -> Option<Option<f64>> {
-        if self.changed >= self.last {
+        if self.last - self.changed < LONG_ENOUGH {
             return None;
         }
         if self.moving >= self.last {
