@@ -4,15 +4,20 @@
 
 use std::path::Path;
 
+use bevy_math::Vec3;
+use flounce::assets::run::measures::Measure;
 use flounce::assets::run::{self, RunOptions, RunReport};
-use flounce::assets::{Error, scene};
+use flounce::assets::{Error, import, scene};
+use flounce::clip::{Track, TrackValues};
 use tempfile::TempDir;
 
 /// A folder with a model of the shipped scenes, its rig, and a scene of these fields.
 fn folder(model: &str, rig: Option<&str>, fields: &str) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let scenes = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenes");
-    std::fs::copy(scenes.join("models").join(model), folder.path().join(model)).unwrap();
+    let from = scenes.join("models").join(model);
+    let model = from.file_name().unwrap().to_str().unwrap();
+    std::fs::copy(&from, folder.path().join(model)).unwrap();
     let mut text = format!("(version: 1, model: \"{model}\", ");
     if let Some(rig) = rig {
         std::fs::copy(scenes.join("rigs").join(rig), folder.path().join(rig)).unwrap();
@@ -138,18 +143,147 @@ fn a_vrm_scene_writes_a_vrm() {
 #[test]
 fn tracks_that_a_scenes_baked_clip_leaves_out_are_named() {
     let folder = folder(
-        "CesiumMan.glb",
+        "../../tests/data/khronos/AnimatedMorphCube.glb",
         None,
         "rig: \"rig.ron\", seconds: 0.1, actors: [(clip: \"#0\")], outputs: [baked(file: \"a.glb\")]",
     );
-    let rig = "(version: 1, chains: [(root: \"Skeleton_neck_joint_1\")])";
+    let rig = "(version: 1, chains: [(pattern: \"*\", parameters: (tail: (axis: (0, 1, 0), length: 1)))])";
     std::fs::write(folder.path().join("rig.ron"), rig).unwrap();
     let report = run_in(&folder, true).unwrap();
     let mut warnings = report.warnings.iter();
     assert!(
         warnings.any(|warning| warning.starts_with("outputs[0]: clip \"")
-            && warning.contains("of scale or morph weights")),
+            && warning.contains("of morph weights, which the baked clip leaves out")),
         "{:?}",
         report.warnings
+    );
+}
+
+/// The mannequin with a rig of this text, and a scene of these fields.
+fn mannequin(rig: &str, fields: &str) -> TempDir {
+    let fields = format!("rig: \"rig.ron\", {fields}");
+    let folder = folder("mannequin.glb", None, &fields);
+    let rig = format!("(version: 1, {rig})");
+    std::fs::write(folder.path().join("rig.ron"), rig).unwrap();
+    folder
+}
+
+#[test]
+fn q2_a_joint_that_a_constraint_moves_is_baked_with_all_it_moves() {
+    let rig = "blend_constraints: [(joint: \"ribbon_0\", sources: [
+        (joint: \"arm_l\", weight: (1, 1, 1)), (joint: \"arm_r\", weight: (1, 1, 1))])]";
+    let fields = "seconds: 0.5, actors: [(clip: \"wave\")], outputs: [baked(file: \"a.glb\")]";
+    let folder = mannequin(rig, fields);
+    run_in(&folder, true).unwrap();
+    let (model, _) = import::read_model(&folder.path().join("out/a.glb")).unwrap();
+    let clip = model.clips.last().unwrap();
+    let moves = |kind: fn(&TrackValues) -> bool| {
+        let of = |track: &&Track| model.rig.joints[track.joint].name == "ribbon_0";
+        clip.tracks
+            .iter()
+            .filter(of)
+            .any(|track| kind(&track.values))
+    };
+    assert!(moves(|v| matches!(v, TrackValues::Rotation(_))));
+    assert!(moves(|v| matches!(v, TrackValues::Scale(_))));
+    let between = clip.tracks.iter().find_map(|track| match &track.values {
+        TrackValues::Translation(keys) if model.rig.joints[track.joint].name == "ribbon_0" => {
+            Some(keys[0])
+        }
+        _ => None,
+    });
+    // Half way between two shoulders lies the middle of the body.
+    assert!(between.unwrap()[0].abs() < 1e-6, "{between:?}");
+}
+
+#[test]
+fn v3_a_slide_joint_is_baked_as_a_translation() {
+    let rig = "chains: [(joints: [\"sleeve_l\"], parameters: (motion: slide, stiffness: 20,
+        slide_x_mm: (-9, 9), slide_y_mm: (-9, 9), slide_z_mm: (-9, 9)))]";
+    let fields = "seconds: 1, actors: [(clip: \"wave\")], outputs: [baked(file: \"a.glb\")]";
+    let folder = mannequin(rig, fields);
+    run_in(&folder, true).unwrap();
+    let (model, _) = import::read_model(&folder.path().join("out/a.glb")).unwrap();
+    let joint = model.rig.joints.iter().position(|j| j.name == "sleeve_l");
+    let rest = model.rig.joints[joint.unwrap()].rest.translation;
+    let tracks = model.clips.last().unwrap().tracks.iter();
+    let mut own = tracks.filter(|track| Some(track.joint) == joint);
+    let track = own.next().unwrap();
+    assert!(own.next().is_none(), "it does not turn");
+    let TrackValues::Translation(keys) = &track.values else {
+        panic!("{track:?}");
+    };
+    let shift = |key: &[f32; 3]| (Vec3::from_array(*key) - rest).abs().max_element();
+    let farthest = keys.iter().map(shift).fold(0.0, f32::max);
+    assert!((0.004..=0.009_001).contains(&farthest), "{farthest} m");
+}
+
+#[test]
+fn v4_a_bake_curve_leads_from_the_swing_to_the_animation() {
+    let rig = |keys: &str| {
+        format!(
+            "chains: [(root: \"ribbon_0\", parameters: (stiffness: 0.1, mass: 0.5))],
+             bake_curves: [(clip: \"walk\", joints: [\"ribbon_*\"], keys: [{keys}])]"
+        )
+    };
+    let deflection = |keys: &str| {
+        let folder = mannequin(
+            &rig(keys),
+            "seconds: 1, actors: [(clip: \"walk\", loop: false)]",
+        );
+        let report = run_in(&folder, false).unwrap();
+        let named = |m: &&Measure| m.name == "largest deflection";
+        report.measures.iter().find(named).unwrap().value
+    };
+    assert!(deflection("(0, 0)") > 1.0);
+    assert!(deflection("(0, 1)") < 1e-3);
+    let folder = mannequin(&rig("(0, 1)").replace("walk", "none"), "seconds: 1");
+    let refused = run_in(&folder, false).unwrap_err().to_string();
+    assert!(
+        refused.contains("bake_curves[0].clip: found \"none\", expected a clip of the model"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn layers_that_do_not_fit_are_refused_with_the_names() {
+    let chains = "chains: [(root: \"ribbon_0\"), (root: \"hair_back_0_0\")]";
+    for (layer, expected) in [
+        (
+            "[\"ribbon_1\", \"ribbon_1\"]",
+            "lists \"ribbon_1\" (node 81) twice",
+        ),
+        (
+            "[\"ribbon_1\", \"head\"]",
+            "at which no swing joint's bone ends",
+        ),
+        ("[\"ribbon_1\", \"hair_back_0_2\"]", "mixes depths"),
+        (
+            "[\"ribbon_1\", \"ribon_2\"]",
+            "no joint of the model is called \"ribon_2\"",
+        ),
+    ] {
+        let rig = format!("{chains}, layers: [(joints: {layer}, radius: 0.01)]");
+        let refused = run_in(&mannequin(&rig, "seconds: 1"), false).unwrap_err();
+        let message = format!("{refused}");
+        assert!(message.contains(expected), "{layer}: {message}");
+    }
+}
+
+#[test]
+fn order_02_drivers_in_a_circle_are_refused_with_the_circle() {
+    let driver = |joint: &str, reference: &str| {
+        format!(
+            "(joint: \"{joint}\", reference: \"{reference}\", product: xyz, inner: (1, 1, 1), \
+             outer: (1, 1, 1), min_deg: (-9, -9, -9), max_deg: (9, 9, 9))"
+        )
+    };
+    let circle = [driver("arm_l", "arm_r"), driver("arm_r", "arm_l")].join(", ");
+    let rig = format!("chains: [(root: \"ribbon_0\")], skirt_drivers: [{circle}]");
+    let refused = run_in(&mannequin(&rig, "seconds: 1"), false).unwrap_err();
+    let message = refused.to_string();
+    assert!(
+        message.contains("the skirt driver of \"arm_l\"") && message.contains("reads \"arm_r\""),
+        "{message}"
     );
 }
