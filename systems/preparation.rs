@@ -240,7 +240,11 @@ fn seat_actors(
         let joints = plan.rest.len();
         let shown = local.is_some_and(|pose| pose.0.len() == joints) && state.is_some();
         match state {
-            Some(state) => crowds.0[crowd].slots[slot] = state,
+            Some(mut state) => {
+                // Another plan may have other drivers: what they remembered is not theirs.
+                state.lagged.clear();
+                crowds.0[crowd].slots[slot] = state;
+            }
             None => clock.started = None,
         }
         let mut entity = commands.entity(entity);
