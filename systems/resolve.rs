@@ -36,6 +36,57 @@ pub fn resolve_joints<L: Lane, W: Witness<L>>(
     }
 }
 
+/// What a swing joint is resolved from.
+#[derive(Clone, Copy)]
+struct Joint<L: Lane> {
+    /// r0, model space.
+    rest: Rotation<L>,
+    /// t0, true model space.
+    origin: Vec3x<L>,
+    /// A: the origin in shifted space.
+    anchor: Vec3x<L>,
+    /// The particle, shifted space.
+    position: Vec3x<L>,
+    /// Where the particle is finite. `[V8]`
+    healthy: L::Mask,
+}
+
+impl<L: Lane> Joint<L> {
+    #[inline(always)]
+    fn load(group: &Group, place: usize) -> Self {
+        let own = &group.particles[place * particle::COMPONENTS * L::LANES..]
+            [..particle::COMPONENTS * L::LANES];
+        let origin = Vec3x::load(&own[particle::ORIGIN * L::LANES..]);
+        let correction = Vec3x::load(&own[particle::CORRECTION * L::LANES..]);
+        let position = Vec3x::load(&own[particle::POSITION * L::LANES..]);
+        Self {
+            rest: Rotation::load(&own[particle::REST * L::LANES..]),
+            origin,
+            anchor: origin - correction,
+            position,
+            healthy: position.finite(),
+        }
+    }
+
+    /// From the anchor to the tip of a bone that deviates from rest.
+    #[inline(always)]
+    fn reach(&self, swing: &SwingPlan, deviation: Rotation<L>) -> Vec3x<L> {
+        (self.rest * deviation).rotate(Vec3x::splat(swing.axis)) * L::splat(swing.length)
+    }
+}
+
+/// The steps from the particle's direction to the rotation that is shown, as deviations from rest.
+struct Steps<L> {
+    /// `[V1]`
+    free: Rotation<L>,
+    /// `[V2]`
+    limited: Rotation<L>,
+    /// `[V4]`
+    baked: Rotation<L>,
+    /// `[V5]`
+    weighted: Rotation<L>,
+}
+
 /// `[V1]` `[V2]` `[V4]`–`[V8]`
 #[inline(always)]
 fn resolve_rotation<L: Lane, W: Witness<L>>(
@@ -47,64 +98,87 @@ fn resolve_rotation<L: Lane, W: Witness<L>>(
     witness: &mut W,
 ) {
     let swing = &plan.swings[place];
-    let base = place * particle::COMPONENTS * L::LANES;
-    let own = &group.particles[base..][..particle::COMPONENTS * L::LANES];
-    let rest = Rotation::load(&own[particle::REST * L::LANES..]);
-    let origin = Vec3x::load(&own[particle::ORIGIN * L::LANES..]);
-    let correction = Vec3x::load(&own[particle::CORRECTION * L::LANES..]);
-    let position = Vec3x::load(&own[particle::POSITION * L::LANES..]);
-    let anchor = origin - correction;
-    let healthy = position.finite();
-    let tip = |deviation: Rotation<L>| {
-        let reach = (rest * deviation).rotate(Vec3x::splat(swing.axis));
-        anchor + reach * L::splat(swing.length)
-    };
+    let joint = Joint::<L>::load(group, place);
+    let (local, target) = local_and_target::<L>(plan, swing, group, profile, pose);
+    let held = held_at_rest::<L>(plan, group, pose, place);
+    let mut free = deviation(
+        swing,
+        joint.rest,
+        joint.position - joint.anchor,
+        joint.healthy,
+    );
+    if let Some(held) = held {
+        free = Rotation::select(held, Rotation::identity(), free);
+    }
+    let limited = limited(swing, group, free);
+    let baked = baked(plan, group, limited, target, pose, place);
+    let weighted = weighted(baked, group.property::<L>(property::WEIGHT));
+    if W::LISTENS {
+        let steps = Steps {
+            free,
+            limited,
+            baked,
+            weighted,
+        };
+        note_steps(place, swing, &joint, &steps, witness);
+    }
+
+    let reach = joint.reach(swing, weighted);
+    store_position(group, place, joint.anchor + reach, joint.healthy, held);
+    let own = &mut group.particles[place * particle::COMPONENTS * L::LANES..]
+        [..particle::COMPONENTS * L::LANES];
+    (joint.rest * weighted).store(&mut own[particle::ROTATION * L::LANES..]);
+    if swing.is_reference {
+        store_angles(weighted, &mut own[particle::ANGLES * L::LANES..]);
+    }
+    let to = &mut group.results[place * result::COMPONENTS * L::LANES..]
+        [..result::COMPONENTS * L::LANES];
+    (local * weighted).store(&mut to[result::ROTATION * L::LANES..]);
+    (joint.origin + reach).store(&mut to[result::POSITION * L::LANES..]);
+}
+
+/// The local rotation that the joint deviates from, and the deviation of the animated one. `[5.5]`
+#[inline(always)]
+fn local_and_target<L: Lane>(
+    plan: &Plan,
+    swing: &SwingPlan,
+    group: &Group,
+    profile: &SwingProfile,
+    pose: usize,
+) -> (Rotation<L>, Rotation<L>) {
     let animated = group.local::<L>(pose, swing.joint, plan.rest.len()).r;
-    let (local, target) = match profile.rest_pose {
+    match profile.rest_pose {
         RestPose::Animated => (animated, Rotation::identity()),
         RestPose::Bind => {
             let local = Rotation::splat(swing.rest_local.r.lane(0));
             (local, local.conjugate() * animated)
         }
-    };
-
-    let held_at_rest = held_at_rest::<L>(plan, group, pose, place);
-    let free = deviation(swing, rest, position - anchor, healthy);
-    let free = match held_at_rest {
-        Some(held) => Rotation::select(held, Rotation::identity(), free),
-        None => free,
-    };
-    let held = limited(swing, group, free);
-    let baked = baked(plan, group, held, target, pose, place);
-    let deviation = weighted(baked, group.property::<L>(property::WEIGHT));
-    if W::LISTENS {
-        let lost = !healthy;
-        let start = Vec3x::select(lost, anchor, position);
-        let turned = if lost.any() {
-            Term::Restored
-        } else {
-            Term::Direction
-        };
-        witness.note(place, turned, tip(free) - start);
-        if swing.limit.is_some() {
-            witness.note(place, Term::Limit, tip(held) - tip(free));
-        }
-        witness.note(place, Term::Bake, tip(baked) - tip(held));
-        witness.note(place, Term::Weight, tip(deviation) - tip(baked));
     }
+}
 
-    let resolved = rest * deviation;
-    let reach = resolved.rotate(Vec3x::splat(swing.axis)) * L::splat(swing.length);
-    store_position(group, place, anchor + reach, healthy, held_at_rest);
-    let own = &mut group.particles[base..][..particle::COMPONENTS * L::LANES];
-    resolved.store(&mut own[particle::ROTATION * L::LANES..]);
-    if swing.is_reference {
-        store_angles(deviation, &mut own[particle::ANGLES * L::LANES..]);
+/// Tells a witness how far each step moves the particle.
+#[inline(always)]
+fn note_steps<L: Lane, W: Witness<L>>(
+    place: usize,
+    swing: &SwingPlan,
+    joint: &Joint<L>,
+    steps: &Steps<L>,
+    witness: &mut W,
+) {
+    let tip = |deviation| joint.anchor + joint.reach(swing, deviation);
+    let lost = (!joint.healthy).any();
+    let start = Vec3x::select(joint.healthy, joint.position, joint.anchor);
+    let aimed = if lost {
+        Term::Restored
+    } else {
+        Term::Direction
+    };
+    witness.note(place, aimed, tip(steps.free) - start);
+    if swing.limit.is_some() {
+        witness.note(place, Term::Limit, tip(steps.limited) - tip(steps.free));
     }
-    let to = &mut group.results[place * result::COMPONENTS * L::LANES..]
-        [..result::COMPONENTS * L::LANES];
-    (local * deviation).store(&mut to[result::ROTATION * L::LANES..]);
-    (origin + reach).store(&mut to[result::POSITION * L::LANES..]);
+    witness.note(place, Term::Bake, tip(steps.baked) - tip(steps.limited));
+    witness.note(place, Term::Weight, tip(steps.weighted) - tip(steps.baked));
 }
 
 /// `[V3]` `[V6]`–`[V8]`: what hangs on a slide joint hangs on its particle.
