@@ -27,6 +27,8 @@ pub mod rig_file;
 pub mod run;
 pub mod scene;
 #[cfg(feature = "assets")]
+pub mod settings;
+#[cfg(feature = "assets")]
 pub mod state_hash;
 mod text;
 

@@ -12,6 +12,7 @@ use tracing_subscriber::EnvFilter;
 
 pub mod bake;
 pub mod check;
+pub mod profile;
 pub mod run;
 
 /// Sends warnings of the engine to stderr.
@@ -20,6 +21,7 @@ pub fn start_log() {
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
         .without_time()
         .with_target(false)
         .init();
