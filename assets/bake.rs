@@ -17,18 +17,23 @@ use super::reduce;
 use super::state_hash::StateHash;
 use crate::bone::SwingTree;
 use crate::clip::{self, Clip};
+use crate::driver::Driver;
 use crate::pose::JointTransform;
 use crate::profile::SwingProfile;
 use crate::rig::Rig;
 use crate::rotation::{self, Rotation};
 use crate::swing::ActorProperties;
 
+pub mod moved;
 pub mod recording;
 
+use moved::moved_properties;
 use recording::Recording;
 
 /// Numbers of a rotation key.
 const ROTATION_WIDTH: usize = 4;
+/// Numbers of a key of a translation or a scale.
+const VECTOR_WIDTH: usize = 3;
 /// Most numbers that a bake or a scene records: 800 MB.
 pub const MOST_NUMBERS: u64 = 200_000_000;
 /// A clip whose length is this near to a multiple of 1/60 s, in sixtieths, is one.
@@ -123,6 +128,8 @@ pub struct BakeReport {
     pub clips: Vec<ClipReport>,
     /// Swing joints that move.
     pub joints: usize,
+    /// Joints that drivers set and that do not swing themselves.
+    pub driven: usize,
     /// Time spent simulating, all threads together, seconds.
     pub busy_seconds: f64,
     /// What deserves a look, one sentence each.
@@ -234,6 +241,15 @@ pub fn moving_joints(rig: &Rig) -> usize {
         .count()
 }
 
+/// Number of joints of `rig` that drivers set and that do not swing themselves.
+fn driven_joints(rig: &Rig) -> usize {
+    let mut driven: Vec<usize> = rig.drivers.iter().map(Driver::joint).collect();
+    driven.sort_unstable();
+    driven.dedup();
+    let swings = |joint: &usize| rig.swing.iter().any(|swing| swing.joint == *joint);
+    driven.iter().filter(|joint| !swings(joint)).count()
+}
+
 /// Simulates `clips` on `rig` (the model's, with swing joints) and patches them into the model's file. Writes nothing:
 /// see [`super::patch::write()`].
 ///
@@ -252,10 +268,12 @@ pub fn bake(
 ) -> Result<(Patched, BakeReport), Error> {
     check(options)?;
     let moving = moving_joints(rig);
-    if moving == 0 {
+    let properties = moved_properties(rig);
+    if properties.is_empty() {
         return Err(nothing_moves(rig));
     }
-    check_size(count_frames(clips, options), moving * ROTATION_WIDTH)?;
+    let numbers = properties.iter().map(|(_, property)| property.width());
+    check_size(count_frames(clips, options), numbers.sum())?;
     let recorded: Result<Vec<(Recording, f64)>, Error> = clips
         .par_iter()
         .map(|clip| {
@@ -267,9 +285,8 @@ pub fn bake(
     let recorded = recorded?;
     let mut report = BakeReport {
         clips: Vec::with_capacity(clips.len()),
-        joints: recorded
-            .first()
-            .map_or(0, |(recording, _)| recording.joints.len()),
+        joints: moving,
+        driven: driven_joints(rig),
         busy_seconds: recorded.iter().map(|(_, seconds)| seconds).sum(),
         warnings: recording::uneven_frames(&options.profile, options.rate_hz)
             .into_iter()
@@ -404,16 +421,26 @@ pub(super) fn for_file(rotations: &mut [[f32; 4]]) {
 /// The recording as tracks of the file: rotations made unit, keys reduced.
 fn bake_clip(rig: &Rig, clip: &Clip, recording: Recording, tolerance_deg: f32) -> BakedClip {
     let times = recording.times;
-    let tracks = recording.rotations.into_iter().zip(recording.joints);
-    let tracks = tracks.map(|(mut rotations, joint)| {
-        for_file(&mut rotations);
-        // A track with keys of its own needs times of its own: few dropped keys would make the file larger.
-        let keys = (tolerance_deg > 0.0)
-            .then(|| reduce::rotation_keys(&times, &rotations, tolerance_deg))
-            .and_then(|kept| reduce::if_smaller(kept, times.len(), ROTATION_WIDTH));
+    let tracks = recording.tracks.into_iter();
+    let tracks = tracks.map(|(joint, mut values)| {
+        let reduces = tolerance_deg > 0.0;
+        let keys = match &mut values {
+            BakedValues::Rotation(rotations) => {
+                for_file(rotations);
+                // A track with keys of its own needs times of its own: few dropped keys would make the file larger.
+                reduces
+                    .then(|| reduce::rotation_keys(&times, rotations, tolerance_deg))
+                    .and_then(|kept| reduce::if_smaller(kept, times.len(), ROTATION_WIDTH))
+            }
+            BakedValues::Translation(vectors) | BakedValues::Scale(vectors) => reduces
+                .then(|| {
+                    reduce::translation_keys(&times, vectors, reach(rig, joint, tolerance_deg))
+                })
+                .and_then(|kept| reduce::if_smaller(kept, times.len(), VECTOR_WIDTH)),
+        };
         BakedTrack {
             node: rig.joints[joint].source,
-            values: BakedValues::Rotation(rotations),
+            values,
             keys,
         }
     });
@@ -427,6 +454,12 @@ fn bake_clip(rig: &Rig, clip: &Clip, recording: Recording, tolerance_deg: f32) -
         tracks: tracks.collect(),
         times,
     }
+}
+
+/// How far a point at the joint's distance from its parent goes when it turns by `degrees`: the tolerance of what is no
+/// rotation.
+fn reach(rig: &Rig, joint: usize, degrees: f32) -> f32 {
+    rig.joints[joint].rest.translation.length() * degrees.to_radians()
 }
 
 #[cfg(test)]

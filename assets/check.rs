@@ -135,6 +135,8 @@ pub fn check(rig_file: &RigFile, rig: &Rig, how: &Use<'_>) -> Report {
         candidates: candidates::find(&complete, how.clips),
     };
     report.add(faults.map(|line| names(Severity::Fault, line)));
+    let curves = rig_file.curve_faults(&complete, how.clips).into_iter();
+    report.add(curves.map(|line| names(Severity::Fault, line)));
     report.add(warnings.map(|line| names(Severity::Warning, line)));
     report.add(inspect(&complete, how));
     report

@@ -210,6 +210,12 @@ impl RigFile {
         }
     }
 
+    /// What is wrong with `bake_curves` on a complete rig and its model's clips, as lines with their places.
+    pub(super) fn curve_faults(&self, rig: &Rig, clips: &[Clip]) -> Vec<String> {
+        let (_, faults) = ties::bake_tracks(&self.rules, rig, clips);
+        faults.lines(&self.text)
+    }
+
     /// Adds the bake weights of `bake_curves` to the clips of a model whose rig this file was put on. `[V4]`
     ///
     /// # Errors

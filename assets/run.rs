@@ -13,18 +13,22 @@ use super::check::{self, Severity, Use};
 use super::container::Container;
 use super::import::{self, Model};
 use super::rig_file;
-use super::scene::{Scene, SceneActor};
+use super::scene::world::place_at;
+use super::scene::{MoveKind, Scene, SceneActor};
 use super::state_hash::{self, StateHash};
 use crate::clip::{Clip, ClipPlayer, Repeat};
 use crate::rig::Rig;
 use crate::substep::ActorClock;
 use crate::swing::{ActorProperties, SwingReadout};
+use crate::systems::motion::{Reset, Teleport};
 use crate::systems::plugin::Headless;
 
 mod expectations;
+pub mod measures;
 mod outputs;
 
 use expectations::Judge;
+use measures::{Measure, Measures};
 use outputs::Recorder;
 
 /// What a scene came to.
@@ -46,6 +50,8 @@ pub struct RunReport {
     pub frame_hashes: Vec<StateHash>,
     /// State of all actors at the end.
     pub state: StateHash,
+    /// What the actors did, in numbers.
+    pub measures: Vec<Measure>,
     /// Each expectation, in the scene's order.
     pub verdicts: Vec<Verdict>,
     /// The files that were written.
@@ -87,6 +93,8 @@ pub struct Stage {
     pub(super) rig: Rig,
     pub(super) host: Headless,
     pub(super) actors: Vec<Entity>,
+    /// Of each actor, where it stands.
+    places: Vec<Vec3>,
     inputs: Vec<(PathBuf, StateHash)>,
     warnings: Vec<String>,
 }
@@ -97,13 +105,15 @@ pub struct Stage {
 /// Those of reading the model and the rig file; [`Error::Faults`] for clips that the model does not have, and for what
 /// [`check::inspect`] calls a fault under the scene's profile and an actor's properties.
 pub fn stage(scene: &Scene) -> Result<Stage, Error> {
-    let (model, container) = import::read_model(&scene.model())?;
+    let (mut model, container) = import::read_model(&scene.model())?;
     let mut rig = model.rig.clone();
     let mut warnings = model.warnings.clone();
     let mut inputs = vec![hashed(scene.file())?, hashed(&scene.model())?];
     if let Some(file) = scene.rig() {
         inputs.push(hashed(&file)?);
-        warnings.extend(rig_file::read(&file)?.put_on(&mut rig)?.warnings);
+        let rules = rig_file::read(&file)?;
+        warnings.extend(rules.put_on(&mut rig)?.warnings);
+        rules.apply_to_clips(&rig, &mut model.clips)?;
     }
     inspect(scene, &model, &rig, &mut warnings)?;
     warnings.extend(uneven_frames(&scene.profile(), scene.rules().rate_hz));
@@ -123,6 +133,7 @@ pub fn stage(scene: &Scene) -> Result<Stage, Error> {
         rig,
         host,
         actors,
+        places: scene.actors().map(|actor| actor.offset).collect(),
         inputs,
         warnings,
     })
@@ -196,6 +207,9 @@ fn spawn(
     let profile = uncapped(&scene.profile(), scene.rules().rate_hz);
     let parts = (actor.properties, profile, SwingReadout::default());
     let entity = host.spawn_actor(rig, parts);
+    if let Some(wind) = scene.wind() {
+        host.world.entity_mut(entity).insert(wind);
+    }
     if let Some(clip) = clip {
         let repeat = if actor.repeats {
             Repeat::Loop
@@ -225,21 +239,27 @@ pub fn run(
     let mut stage = stage(scene)?;
     let mut judge = Judge::new(scene, &stage.rig)?;
     let mut recorder = Recorder::new(scene, &stage, options)?;
-    let begin = Instant::now();
+    let mut measures = Measures::new(&stage);
+    let mut seconds = 0.0;
     let mut frame_hashes = Vec::new();
+    let mut before = f64::NEG_INFINITY;
     for frame in 0..=scene.frames() {
         let time = frame as f64 / scene.rules().rate_hz;
+        stage.move_actors(scene, before, time);
+        before = time;
+        let begin = Instant::now();
         // Times never decrease and are finite, so the clock cannot refuse them.
         let ran = stage.host.run_to(time);
+        seconds += begin.elapsed().as_secs_f64();
         debug_assert!(ran.is_ok(), "frames come in order");
         judge.look(&stage, frame, time);
+        measures.look(&stage, time);
         recorder.keep(&stage, time);
         if options.frame_hashes {
             frame_hashes.push(state_hash::of_actors(&stage.host.world, &stage.actors));
         }
         progress(1);
     }
-    let seconds = begin.elapsed().as_secs_f64();
     let state = state_hash::of_actors(&stage.host.world, &stage.actors);
     let clock = |&actor: &Entity| stage.host.world.get::<ActorClock>(actor);
     let clocks = || stage.actors.iter().filter_map(clock);
@@ -260,7 +280,8 @@ pub fn run(
         seconds,
         frame_hashes,
         state,
-        verdicts: judge.verdicts(state),
+        verdicts: judge.verdicts(state, &measures),
+        measures: measures.rows(),
         written,
         inputs: stage.inputs,
         warnings,
@@ -268,6 +289,25 @@ pub fn run(
 }
 
 impl Stage {
+    /// Puts the actors where they are at `time`, and tells of what happened to them since `before`.
+    pub(super) fn move_actors(&mut self, scene: &Scene, before: f64, time: f64) {
+        let happened = |at: f32| f64::from(at) > before && f64::from(at) <= time;
+        for (number, actor) in scene.actors().enumerate() {
+            let entity = self.actors[number];
+            let placed = place_at(self.places[number], actor.moves, time as f32);
+            let world = &mut self.host.world;
+            world.entity_mut(entity).insert(placed);
+            let teleports = actor.moves.iter();
+            let mut teleports = teleports.filter(|to| to.kind == MoveKind::Teleport);
+            if teleports.any(|to| happened(to.time)) {
+                world.trigger(Teleport { entity });
+            }
+            if actor.resets.iter().any(|&at| happened(at)) {
+                world.trigger(Reset { entity });
+            }
+        }
+    }
+
     /// What the swing joints of an actor did in the frame that just ran.
     pub(super) fn readout(&self, actor: usize) -> Option<&SwingReadout> {
         self.host.world.get::<SwingReadout>(self.actors[actor])

@@ -36,13 +36,16 @@ use super::Error;
 use super::text;
 use crate::profile::SwingProfile;
 use crate::swing::ActorProperties;
+use crate::wind::Wind;
 
 mod checks;
 mod schema;
+pub(super) mod world;
 
 #[cfg(feature = "assets")]
 pub(in crate::assets) use checks::profile as check_profile;
 pub use schema::{ActorRule, Expectation, Output, PropertiesRule, SceneRules};
+pub use world::{Form, GustRule, MoveKind, MoveRule, OctaveRule, WindRule};
 
 /// A scene that was read and makes sense by itself.
 #[derive(Clone, Debug, PartialEq)]
@@ -64,6 +67,10 @@ pub struct SceneActor<'s> {
     pub repeats: bool,
     /// Where it stands, world space, metres.
     pub offset: Vec3,
+    /// Its way from there.
+    pub moves: &'s [MoveRule],
+    /// Times at which it is put at rest, seconds.
+    pub resets: &'s [f32],
     /// What it has.
     pub properties: ActorProperties,
 }
@@ -146,6 +153,12 @@ impl Scene {
         self.rules.profile
     }
 
+    /// The wind, if it blows.
+    pub fn wind(&self) -> Option<Wind> {
+        let wind = self.rules.wind.as_ref()?;
+        Some(wind.wind(self.rules.seed))
+    }
+
     /// Number of frames: the last one ends at `seconds` or up to a frame before. Frame n ends at n / `rate_hz`.
     pub fn frames(&self) -> u64 {
         // A product just below a whole number is meant to be one; both factors are in range, so it fits.
@@ -168,6 +181,8 @@ impl Scene {
                 start: rule.start + rule.start_step * n as f32,
                 repeats: rule.repeats,
                 offset: rule.place(n),
+                moves: &rule.moves,
+                resets: &rule.resets,
                 properties,
             })
         })

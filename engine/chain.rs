@@ -111,6 +111,11 @@ impl LayerPlan {
         })
     }
 
+    /// Whether its last member is linked to its first, and enough of them for an inside.
+    pub fn is_ring(&self) -> bool {
+        self.links == self.members.len() && self.members.len() >= LEAST_RING
+    }
+
     /// The members that link `index` joins.
     pub fn ends(&self, index: usize) -> [usize; 2] {
         [index, (index + 1) % self.members.len()]

@@ -133,6 +133,9 @@ pub struct Group {
     pub models: Vec<f32>,
     /// Bake weights `[pose][swing joint][lane]`; empty where no actor has any. `[V4]`
     pub bake: Vec<f32>,
+    /// 1 for joints that are held at rest because an ancestor is scaled to nothing, `[pose][swing joint][lane]`; empty
+    /// where none is.
+    pub held: Vec<f32>,
     /// Hits of the chain layers' links in the last pass, `[link][lane]`. `[X6]`
     pub links: Vec<f32>,
     /// A ring before it is smoothed: scratch. `[M1]`
@@ -161,6 +164,7 @@ impl Group {
             locals: Vec::new(),
             models: Vec::new(),
             bake: Vec::new(),
+            held: Vec::new(),
             links: vec![0.0; plan.links() * lanes],
             ring: Vec::new(),
             motion: Vec::new(),
@@ -259,6 +263,8 @@ pub struct Slot {
     pub last_bake: Vec<f32>,
     /// The host's input pose of the last frame, in joint order.
     pub last_input: Vec<JointTransform>,
+    /// For each swing joint of the plan, whether it was scaled to nothing in the last pose; empty where none was.
+    pub hidden: Vec<bool>,
     /// For each driver of the plan, its reference's rotations in the last frames, newest last, as many as it lags.
     pub lagged: Vec<VecDeque<Quat>>,
     /// The swing joint, as an index of the rig's, whose substeps are to be explained, and what was noted of them.

@@ -121,6 +121,8 @@ pub struct SwingPlan {
     pub meets: Range<usize>,
     /// See [`SwingJoint::bake_weight`].
     pub bake_weight: f32,
+    /// Volume of a unit cube in the joint's space at rest: what an animated scale is compared with.
+    pub volume: f32,
 }
 
 /// The collider of a swing joint, scaled to metres.
@@ -262,6 +264,7 @@ impl Plan {
             collider,
             meets,
             bake_weight: swing.bake_weight,
+            volume: scale.x * scale.y * scale.z,
         }
     }
 

@@ -9,8 +9,11 @@ use bevy_ecs::prelude::*;
 use super::FrameSystems;
 use super::substeps::{Workers, for_each_slot};
 use crate::crowd::{Crowds, Group, RIGID, Slot};
-use crate::plan::Plan;
+use crate::plan::{Plan, SwingPlan};
 use crate::pose::{JointTransform, ModelTransform, Rigid};
+
+/// A joint whose scale is this share of its volume at rest, or less, is hidden: a thousandth per axis.
+const HIDDEN: f32 = 1e-9;
 
 /// Registers the systems.
 pub fn add(schedule: &mut Schedule) {
@@ -24,8 +27,51 @@ fn propagate_poses(mut crowds: ResMut<Crowds>, workers: Res<Workers>) {
 fn propagate_slot(plan: &Plan, slot: &mut Slot) {
     let joints = plan.rest.len();
     slot.group.reserve_poses(slot.schedule.poses.len(), joints);
+    slot.group.held.clear();
+    if slot.schedule.reset {
+        slot.hidden.clear();
+    }
     for (index, pose) in slot.poses.chunks_exact(joints.max(1)).enumerate() {
         propagate_pose(plan, pose, index, &mut slot.group, 0, &mut slot.scales);
+        let held = &mut slot.group.held;
+        hold_hidden(&plan.swings, index, &slot.scales, &mut slot.hidden, held);
+    }
+    if !slot.group.held.is_empty() {
+        // Poses after the last one that hid something hold nothing.
+        let poses = slot.schedule.poses.len();
+        slot.group.held.resize(poses * plan.swings.len(), 0.0);
+    }
+}
+
+/// Holds the swing joints at rest that pose `index` scales to nothing, and for one pose longer those that come back: they
+/// start anew, as after a teleport.
+///
+/// Animators hide parts by scaling them to 0. What is in there has no room to swing, and its anchors fly apart when the
+/// scale returns.
+fn hold_hidden(
+    swings: &[SwingPlan],
+    index: usize,
+    scales: &[ModelTransform],
+    hidden: &mut Vec<bool>,
+    held: &mut Vec<f32>,
+) {
+    let is_hidden = |swing: &SwingPlan| {
+        let scale = scales[swing.joint].scale;
+        (scale.x * scale.y * scale.z / swing.volume).abs() < HIDDEN
+    };
+    if hidden.is_empty() && !swings.iter().any(is_hidden) {
+        return;
+    }
+    hidden.resize(swings.len(), false);
+    // Poses before this one hid nothing.
+    held.resize(index * swings.len(), 0.0);
+    for (hidden, swing) in hidden.iter_mut().zip(swings) {
+        let now = is_hidden(swing);
+        let before = core::mem::replace(hidden, now);
+        held.push(f32::from(u8::from(now || before)));
+    }
+    if hidden.iter().all(|&hidden| !hidden) {
+        hidden.clear();
     }
 }
 

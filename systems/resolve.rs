@@ -68,7 +68,12 @@ fn resolve_rotation<L: Lane, W: Witness<L>>(
         }
     };
 
+    let held_at_rest = held_at_rest::<L>(plan, group, pose, place);
     let free = deviation(swing, rest, position - anchor, healthy);
+    let free = match held_at_rest {
+        Some(held) => Rotation::select(held, Rotation::identity(), free),
+        None => free,
+    };
     let held = limited(swing, group, free);
     let baked = baked(plan, group, held, target, pose, place);
     let deviation = weighted(baked, group.property::<L>(property::WEIGHT));
@@ -90,7 +95,7 @@ fn resolve_rotation<L: Lane, W: Witness<L>>(
 
     let resolved = rest * deviation;
     let reach = resolved.rotate(Vec3x::splat(swing.axis)) * L::splat(swing.length);
-    store_position(group, place, anchor + reach, healthy);
+    store_position(group, place, anchor + reach, healthy, held_at_rest);
     let own = &mut group.particles[base..][..particle::COMPONENTS * L::LANES];
     resolved.store(&mut own[particle::ROTATION * L::LANES..]);
     if swing.is_reference {
@@ -121,10 +126,19 @@ fn resolve_slide<L: Lane, W: Witness<L>>(
     let shifted = Vec3x::load(&own[particle::POSITION * L::LANES..]);
     let rest = Rotation::<L>::load(&own[particle::REST * L::LANES..]);
     let healthy = shifted.finite();
+    let held = held_at_rest::<L>(plan, group, pose, place);
     let position = Vec3x::select(healthy, shifted + correction, origin);
+    let position = match held {
+        Some(held) => Vec3x::select(held, origin, position),
+        None => position,
+    };
     let (local, particle) = slide.resolve(parent, position, group.property::<L>(property::WEIGHT));
     // Adding and taking off the correction rounds; what nothing held keeps its bits.
-    let same = (particle - position).length_squared().le(L::splat(0.0)) & healthy;
+    let free = match held {
+        Some(held) => healthy & !held,
+        None => healthy,
+    };
+    let same = (particle - position).length_squared().le(L::splat(0.0)) & free;
     let moved = Vec3x::select(same, shifted, particle - correction);
     if W::LISTENS {
         let start = Vec3x::select(healthy, shifted, Vec3x::splat([0.0; 3]));
@@ -135,7 +149,7 @@ fn resolve_slide<L: Lane, W: Witness<L>>(
         };
         witness.note(place, term, moved - start);
     }
-    store_position(group, place, moved, healthy);
+    store_position(group, place, moved, healthy, held);
     let own = &mut group.particles[base..][..particle::COMPONENTS * L::LANES];
     particle.store(&mut own[particle::ORIGIN * L::LANES..]);
     rest.store(&mut own[particle::ROTATION * L::LANES..]);
@@ -147,10 +161,30 @@ fn resolve_slide<L: Lane, W: Witness<L>>(
     local.store(&mut to[result::TRANSLATION * L::LANES..]);
 }
 
-/// Writes the resolved particle; one that was not finite has no speed from before. `[V8]`
+/// The lanes in which a joint is held at rest, see [`Group::held`].
 #[inline(always)]
-fn store_position<L: Lane>(group: &mut Group, place: usize, position: Vec3x<L>, healthy: L::Mask) {
+fn held_at_rest<L: Lane>(plan: &Plan, group: &Group, pose: usize, place: usize) -> Option<L::Mask> {
+    if group.held.is_empty() {
+        return None;
+    }
+    let held = L::load(&group.held[(pose * plan.swings.len() + place) * L::LANES..]);
+    Some(L::splat(0.5).lt(held))
+}
+
+/// Writes the resolved particle; one that was not finite or is held at rest has no speed from before. `[V8]`
+#[inline(always)]
+fn store_position<L: Lane>(
+    group: &mut Group,
+    place: usize,
+    position: Vec3x<L>,
+    healthy: L::Mask,
+    held: Option<L::Mask>,
+) {
     note_restored::<L>(group, place, healthy);
+    let healthy = match held {
+        Some(held) => healthy & !held,
+        None => healthy,
+    };
     let own = &mut group.particles[place * particle::COMPONENTS * L::LANES..]
         [..particle::COMPONENTS * L::LANES];
     if (!healthy).any() {

@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use bevy_ecs::entity::Entity;
 
+use super::moved::{Property, moved_properties, push};
 use super::{BakeOptions, Seam};
 use crate::assets::Error;
+use crate::assets::patch::BakedValues;
 use crate::assets::state_hash::{self, StateHash};
 use crate::clip::{Clip, ClipPlayer, Repeat};
-use crate::pose::PoseHealth;
+use crate::pose::{LocalPose, PoseHealth};
 use crate::profile::{SubstepPolicy, SwingProfile};
 use crate::rig::Rig;
 use crate::substep::ActorClock;
@@ -32,10 +34,8 @@ pub const CLOSED_VELOCITY: f32 = 5e-3;
 pub struct Recording {
     /// Time of each frame from the clip's beginning, seconds, strictly increasing.
     pub times: Vec<f32>,
-    /// Local rotations, one list per moving swing joint in the rig's order, one entry per time.
-    pub rotations: Vec<Vec<[f32; 4]>>,
-    /// Joint of the rig of each of these lists.
-    pub joints: Vec<usize>,
+    /// What moved: the joint of the rig and its values, one per time, in the order of [`moved_properties`].
+    pub tracks: Vec<(usize, BakedValues)>,
     /// The farthest any joint was from its animated rotation, radians, and which.
     pub deflection: Option<(f32, usize)>,
     /// Substeps run, those of settling and of earlier passes included.
@@ -119,7 +119,9 @@ pub fn record(
 struct Stage {
     host: Headless,
     actor: Entity,
+    /// Joint of each swing joint of the rig.
     joints: Vec<usize>,
+    moved: Vec<(usize, Property)>,
 }
 
 impl Stage {
@@ -139,6 +141,7 @@ impl Stage {
             host,
             actor,
             joints: rig.swing.iter().map(|swing| swing.joint).collect(),
+            moved: moved_properties(rig),
         }
     }
 
@@ -152,6 +155,11 @@ impl Stage {
     ) -> Recording {
         let mut recording = Recording {
             times: times.iter().map(|&time| time as f32).collect(),
+            tracks: self
+                .moved
+                .iter()
+                .map(|&(joint, property)| (joint, property.values(times.len())))
+                .collect(),
             ..Recording::default()
         };
         for &time in times {
@@ -170,17 +178,13 @@ impl Stage {
 
     /// Appends the frame that just ran.
     fn keep(&self, recording: &mut Recording) {
-        let readout = self.readout();
-        let moving = readout.0.iter().zip(&self.joints);
-        let moving = moving.filter_map(|(result, &joint)| result.map(|result| (result, joint)));
-        for (list, (result, joint)) in moving.enumerate() {
-            if recording.rotations.len() == list {
-                recording
-                    .rotations
-                    .push(Vec::with_capacity(recording.times.len()));
-                recording.joints.push(joint);
+        if let Some(pose) = self.host.world.get::<LocalPose>(self.actor) {
+            for (joint, values) in &mut recording.tracks {
+                push(values, &pose.0[*joint]);
             }
-            recording.rotations[list].push(result.rotation.to_array());
+        }
+        for (result, &joint) in self.readout().0.iter().zip(&self.joints) {
+            let Some(result) = result else { continue };
             let farthest = recording.deflection.map_or(-1.0, |(angle, _)| angle);
             if result.deflection > farthest {
                 recording.deflection = Some((result.deflection, joint));

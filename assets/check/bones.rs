@@ -7,7 +7,7 @@ use crate::bone::{Passive, SwingTree};
 use crate::lane::Vec3x;
 use crate::pose::ModelTransform;
 use crate::rig::Rig;
-use crate::swing::{SwingJoint, Tip};
+use crate::swing::{Motion, SwingJoint, Tip};
 
 /// Forces are metres per substep: a longer bone hardly moves, metres.
 const LONG: f32 = 3.0;
@@ -24,6 +24,11 @@ pub(super) struct Bone<'r> {
 }
 
 impl Bone<'_> {
+    /// Whether it slides, and so has no bone.
+    pub(super) fn slides(&self) -> bool {
+        self.swing.motion == Motion::Slide
+    }
+
     /// Whether it swings: it has an end, a length, and is switched on.
     pub(super) fn moves(&self) -> bool {
         self.end.is_ok() && self.swing.active
@@ -183,7 +188,7 @@ fn still(bones: &Bones<'_>) -> Vec<Finding> {
 /// Bones that are no size for forces in metres.
 fn sizes(bones: &Bones<'_>) -> Option<Finding> {
     let strange = |bone: &Bone<'_>| {
-        let (_, length) = bone.end.ok()?;
+        let (_, length) = bone.end.ok().filter(|_| !bone.slides())?;
         (!(SHORT..=LONG).contains(&length)).then_some((bone.swing.joint, length))
     };
     let strange: Vec<(usize, f32)> = bones.bones.iter().filter_map(strange).collect();

@@ -76,7 +76,7 @@ impl Overlaps {
             findings.push(warning(
                 format!("{joints}: the joint's end of the line collider lies inside the collider on {place} \
                      at rest: the bone will turn far away"),
-                "stop the line short with a larger `inset_b`, use a sphere, or put them on different mask layers",
+                "stop the line short with a larger `inset_b`, use a sphere or the profile `line_push: lever`, or put them on different mask layers",
             ));
         }
         if !self.others.is_empty() {

@@ -50,6 +50,7 @@ impl BakedTrack {
         match self.values {
             BakedValues::Rotation(_) => "rotation",
             BakedValues::Translation(_) => "translation",
+            BakedValues::Scale(_) => "scale",
         }
     }
 
@@ -57,7 +58,7 @@ impl BakedTrack {
     fn width(&self) -> usize {
         match self.values {
             BakedValues::Rotation(_) => 4,
-            BakedValues::Translation(_) => 3,
+            BakedValues::Translation(_) | BakedValues::Scale(_) => 3,
         }
     }
 
@@ -65,7 +66,7 @@ impl BakedTrack {
     fn len(&self) -> usize {
         match &self.values {
             BakedValues::Rotation(values) => values.len(),
-            BakedValues::Translation(values) => values.len(),
+            BakedValues::Translation(values) | BakedValues::Scale(values) => values.len(),
         }
     }
 
@@ -82,7 +83,9 @@ impl BakedTrack {
                 align_hemispheres(&mut kept, 1, 0);
                 kept.into_flattened()
             }
-            BakedValues::Translation(values) => pick(values, self.keys.as_deref()).into_flattened(),
+            BakedValues::Translation(values) | BakedValues::Scale(values) => {
+                pick(values, self.keys.as_deref()).into_flattened()
+            }
         }
     }
 }
@@ -160,7 +163,7 @@ fn check_values(track: &BakedTrack) -> Result<(), String> {
             let squared = q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3];
             squared.is_nan() || (squared - 1.0).abs() > UNIT_TOLERANCE
         }),
-        BakedValues::Translation(values) => {
+        BakedValues::Translation(values) | BakedValues::Scale(values) => {
             values.iter().position(|v| !v.iter().all(|c| c.is_finite()))
         }
     };
@@ -170,7 +173,7 @@ fn check_values(track: &BakedTrack) -> Result<(), String> {
             "value {i} is {:?}, expected a unit quaternion",
             values[i]
         )),
-        (Some(i), BakedValues::Translation(values)) => Err(format!(
+        (Some(i), BakedValues::Translation(values) | BakedValues::Scale(values)) => Err(format!(
             "value {i} is {:?}, expected finite numbers",
             values[i]
         )),

@@ -72,6 +72,8 @@ pub enum BakedValues {
     Rotation(Vec<[f32; 4]>),
     /// In the parent's units.
     Translation(Vec<[f32; 3]>),
+    /// Dimensionless, per axis.
+    Scale(Vec<[f32; 3]>),
 }
 
 /// How to patch.

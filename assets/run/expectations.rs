@@ -4,6 +4,7 @@ use std::path::Path;
 
 use bevy_math::Vec3;
 
+use super::measures::{self, Measures, share};
 use super::{Stage, Verdict, point};
 use crate::assets::Error;
 use crate::assets::scene::{Expectation, Scene};
@@ -45,7 +46,12 @@ impl<'s> Judge<'s> {
                     (Some(joint), Some(frame.min(scene.frames())))
                 }
                 Expectation::LargestDeflection { joint, .. } => (Some(joint), None),
-                Expectation::StateHash { .. } => (None, Some(u64::MAX)),
+                Expectation::LargestStep { joint, .. } => (joint.as_ref(), Some(u64::MAX)),
+                // Judged at the end, by what was measured.
+                Expectation::StateHash { .. }
+                | Expectation::AtLimit { .. }
+                | Expectation::RingLength { .. }
+                | Expectation::Settles { .. } => (None, Some(u64::MAX)),
                 Expectation::LengthsKept { .. } | Expectation::NoPenetration { .. } => (None, None),
             };
             let found = joint.map(|joint| swing_of(rig, joint));
@@ -78,12 +84,13 @@ impl<'s> Judge<'s> {
         }
     }
 
-    /// What held, in the scene's order; `state` is the hash of the end.
-    pub fn verdicts(&self, state: StateHash) -> Vec<Verdict> {
-        self.watched
-            .iter()
-            .map(|watched| watched.verdict(state))
-            .collect()
+    /// What held, in the scene's order; `state` is the hash of the end, `measures` what was seen on the way.
+    pub fn verdicts(&self, state: StateHash, measures: &Measures) -> Vec<Verdict> {
+        let verdict = |watched: &Watched<'_>| {
+            let measured = watched.measured(measures);
+            measured.unwrap_or_else(|| watched.verdict(state))
+        };
+        self.watched.iter().map(verdict).collect()
     }
 }
 
@@ -95,7 +102,7 @@ impl Watched<'_> {
             Expectation::LargestDeflection { .. } => deflection(stage, actor, self.swing?),
             Expectation::LengthsKept { .. } => length_error(stage, actor),
             Expectation::NoPenetration { .. } => penetration(stage, actor),
-            Expectation::StateHash { .. } => None,
+            _ => None,
         }
     }
 
@@ -117,17 +124,12 @@ impl Watched<'_> {
         }
         // What was never looked at is not known to hold.
         let Some((value, place)) = &self.worst else {
-            let why = match self.swing {
-                Some(_) => "the joint does not move",
-                None => "nothing swings on this rig",
-            };
             return Verdict {
                 holds: false,
-                message: format!("{expected}: {why}"),
+                message: format!("{expected}: {}", self.never_seen()),
             };
         };
         let (holds, found) = match self.expectation {
-            Expectation::StateHash { .. } => (false, String::new()),
             Expectation::TipAt { within, .. } => (value <= within, format!("off by {value:.6} m")),
             Expectation::LengthsKept { within, .. } => {
                 (value <= within, format!("off by {value:.1e}"))
@@ -139,10 +141,76 @@ impl Watched<'_> {
                 let (low, high) = self.deflections();
                 ((low..=high).contains(value), format!("{value:.2}°"))
             }
+            // The hash is judged above, the others by what was measured.
+            _ => (false, String::new()),
         };
         Verdict {
             holds,
             message: format!("{expected}: {found} ({place})"),
+        }
+    }
+
+    /// The verdict on an expectation that is judged by what was measured; `None` for the others.
+    fn measured(&self, measures: &Measures) -> Option<Verdict> {
+        let of = || measures.of(self.expectation.actor());
+        let found: Vec<(bool, String)> = match self.expectation {
+            Expectation::LargestStep { at_most_deg, .. } => of()
+                .filter_map(|(actor, seen)| Some((largest_step(seen, self.swing)?, actor)))
+                .map(|((swing, step, time), actor)| {
+                    let place = format!("{}, actor {actor} at {time:.4} s", measures.name(swing));
+                    (step <= *at_most_deg, format!("{step:.2}° ({place})"))
+                })
+                .collect(),
+            Expectation::AtLimit { at_most, .. } => of()
+                .filter_map(|(actor, seen)| Some((share(seen.limited)?, actor)))
+                .map(|(share, actor)| {
+                    let found = format!("{:.1} % (actor {actor})", share * 100.0);
+                    (share <= f64::from(*at_most), found)
+                })
+                .collect(),
+            Expectation::RingLength { within, .. } => of()
+                .filter_map(|(actor, seen)| Some((seen.ring?, actor)))
+                .map(|((off, layer, time), actor)| {
+                    let found = format!("off by {:.2} %", off * 100.0);
+                    let place = format!("layers[{layer}], actor {actor} at {time:.4} s");
+                    (off <= *within, format!("{found} ({place})"))
+                })
+                .collect(),
+            Expectation::Settles { within_seconds, .. } => of()
+                .filter_map(|(actor, seen)| Some((seen.settled()?, actor)))
+                .map(|(after, actor)| match after {
+                    Some(after) => {
+                        let holds = after <= f64::from(*within_seconds);
+                        (holds, format!("after {after:.3} s (actor {actor})"))
+                    }
+                    None => (false, format!("still moving at the end (actor {actor})")),
+                })
+                .collect(),
+            _ => return None,
+        };
+        let expected = self.expected();
+        // What was never looked at is not known to hold; of several actors the first that fails tells.
+        let told = found.iter().find(|(holds, _)| !holds).or(found.first());
+        Some(match told {
+            Some((holds, found)) => Verdict {
+                holds: *holds,
+                message: format!("{expected}: {found}"),
+            },
+            None => Verdict {
+                holds: false,
+                message: format!("{expected}: {}", self.never_seen()),
+            },
+        })
+    }
+
+    /// Why an expectation was never looked at.
+    fn never_seen(&self) -> &'static str {
+        match self.expectation {
+            Expectation::AtLimit { .. } => "no joint that moves has a limit",
+            Expectation::RingLength { .. } => "the rig has no ring",
+            Expectation::Settles { .. } => "the animation never stops before the end",
+            _ if self.swing.is_some() => "the joint does not move",
+            _ => "nothing swings on this rig",
         }
     }
 
@@ -167,6 +235,23 @@ impl Watched<'_> {
             Expectation::LargestDeflection { joint, .. } => {
                 let (low, high) = self.deflections();
                 format!("largest deflection of \"{joint}\" from {low}° to {high}°")
+            }
+            Expectation::LargestStep {
+                joint, at_most_deg, ..
+            } => {
+                let joint = joint
+                    .as_ref()
+                    .map_or(String::new(), |j| format!(" of \"{j}\""));
+                format!("largest step{joint} at most {at_most_deg}°")
+            }
+            Expectation::AtLimit { at_most, .. } => {
+                format!("at a limit at most {:.1} % of the time", at_most * 100.0)
+            }
+            Expectation::RingLength { within, .. } => {
+                format!("rings keep their length within {:.1} %", within * 100.0)
+            }
+            Expectation::Settles { within_seconds, .. } => {
+                format!("settles within {within_seconds} s")
             }
         }
     }
@@ -225,6 +310,18 @@ pub fn swing_of(rig: &Rig, name: &str) -> Result<usize, String> {
 
 type Seen = Option<(f32, String)>;
 
+/// The largest step of the swing joints of one actor, or of one of them: which, degrees, when.
+fn largest_step(seen: &measures::Seen, only: Option<usize>) -> Option<(usize, f32, f64)> {
+    let steps = seen.steps.iter().enumerate();
+    let steps = steps.filter(|(swing, _)| only.is_none_or(|only| only == *swing));
+    let worst = steps.max_by(|a, b| {
+        // NaN counts as the worst.
+        let key = |value: f32| if value.is_nan() { f32::INFINITY } else { value };
+        key(a.1.0).total_cmp(&key(b.1.0))
+    });
+    worst.map(|(swing, &(step, time))| (swing, step, time))
+}
+
 fn off_place(stage: &Stage, actor: usize, swing: usize, position: &[f32; 3]) -> Seen {
     let result = stage.readout(actor)?.0[swing]?;
     let off = (result.particle - Vec3::from_array(*position)).length();
@@ -239,6 +336,10 @@ fn deflection(stage: &Stage, actor: usize, swing: usize) -> Seen {
 /// The largest relative change of a bone's length after the frame's last substep.
 fn length_error(stage: &Stage, actor: usize) -> Seen {
     worst_joint(stage, actor, |plan, group, place| {
+        if plan.swings[place].slide.is_some() {
+            // It has no bone that could change its length.
+            return 0.0;
+        }
         let own = &group.particles[place * particle::COMPONENTS..];
         let tip = Vec3x::<f32>::load(&own[particle::POSITION..])
             + Vec3x::load(&own[particle::CORRECTION..]);

@@ -1,19 +1,19 @@
 //! Outputs: the files that a scene asks for, recorded frame by frame and written at the end.
 
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use super::expectations::{refuse, swing_of};
 use super::{RunOptions, Stage};
 use crate::assets::Error;
+use crate::assets::bake::moved::{Property, moved_properties, push};
 use crate::assets::bake::{check_size, for_file};
 use crate::assets::check::counted;
 use crate::assets::patch::{
-    self, BakedClip, BakedTarget, BakedTrack, BakedValues, PatchOptions, patch,
+    self, BakedClip, BakedTarget, BakedTrack, BakedValues, PatchOptions, Patched, patch,
 };
 use crate::assets::scene::{Output, Scene};
-use crate::clip::{ClipPlayer, TrackValues};
+use crate::clip::{ClipPlayer, Track, TrackValues};
 use crate::pose::LocalPose;
 use crate::rig::Rig;
 
@@ -34,8 +34,7 @@ struct Baked {
     actor: usize,
     name: String,
     times: Vec<f32>,
-    rotations: Vec<(usize, Vec<[f32; 4]>)>,
-    translations: Vec<(usize, Vec<[f32; 3]>)>,
+    tracks: Vec<(usize, BakedValues)>,
 }
 
 /// Rows of numbers.
@@ -136,8 +135,12 @@ impl Recorder {
                     files.extend(written.files);
                 }
                 Recording::Trace(trace) => {
-                    write_whole(&trace.file, trace.text.as_bytes())?;
-                    files.push(trace.file);
+                    let patched = Patched {
+                        main: trace.text.into_bytes(),
+                        ..Patched::default()
+                    };
+                    let written = patch::write(&patched, &trace.file, options.overwrite)?;
+                    files.extend(written.files);
                 }
             }
         }
@@ -150,53 +153,48 @@ fn make_folder(file: &Path) -> Result<(), Error> {
     std::fs::create_dir_all(folder).map_err(|source| Error::io(folder, "create", source))
 }
 
-/// Writes a file that appears whole or not at all.
-fn write_whole(file: &Path, bytes: &[u8]) -> Result<(), Error> {
-    let folder = match file.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    let write = || {
-        let mut temporary = tempfile::NamedTempFile::new_in(folder)?;
-        temporary.write_all(bytes)?;
-        temporary.persist(file).map_err(|error| error.error)
-    };
-    write()
-        .map(drop)
-        .map_err(|source| Error::io(file, "write", source))
-}
-
 impl Baked {
-    /// The joints that the actor's clip turns or moves, and those that swing.
+    /// The joints that the actor's clip turns, moves or scales, and those that the rig moves.
     fn new(stage: &Stage, file: PathBuf, actor: usize, name: Option<&str>) -> Self {
         let player = stage.host.world.get::<ClipPlayer>(stage.actors[actor]);
         let tracks = player.map_or(&[][..], |player| &player.clip.tracks);
-        let of_kind = |kind: fn(&TrackValues) -> bool| {
-            let tracks = tracks.iter().filter(move |track| kind(&track.values));
-            tracks.map(|track| track.joint)
-        };
-        let mut turned: Vec<usize> = of_kind(|v| matches!(v, TrackValues::Rotation(_))).collect();
-        turned.extend(stage.rig.swing.iter().map(|swing| swing.joint));
-        turned.sort_unstable();
-        turned.dedup();
-        let moved = of_kind(|v| matches!(v, TrackValues::Translation(_)));
+        let rest = |joint: usize| stage.rig.joints[joint].rest;
+        let animated = tracks.iter().filter_map(|track| match &track.values {
+            TrackValues::Rotation(_) => Some((track.joint, Property::Rotation)),
+            TrackValues::Translation(_) => Some((track.joint, Property::Translation)),
+            // Exporters write scale for every joint; what only repeats the rest pose is not wanted.
+            TrackValues::Scale(keys) => {
+                let still = keys
+                    .iter()
+                    .all(|key| *key == rest(track.joint).scale.to_array());
+                (!still).then_some((track.joint, Property::Scale))
+            }
+            TrackValues::Weights { .. } | TrackValues::BakeWeight(_) => None,
+        });
+        let mut moved = moved_properties(&stage.rig);
+        moved.extend(animated);
+        moved.sort_unstable();
+        moved.dedup();
         let clip_name = player.map_or("swing", |player| &player.clip.name);
         Self {
             file,
             actor,
             name: name.unwrap_or(clip_name).to_owned(),
             times: Vec::new(),
-            rotations: turned
+            tracks: moved
                 .into_iter()
-                .map(|joint| (joint, Vec::new()))
+                .map(|(joint, property)| (joint, property.values(0)))
                 .collect(),
-            translations: moved.map(|joint| (joint, Vec::new())).collect(),
         }
     }
 
     /// Numbers kept per frame.
     fn numbers(&self) -> usize {
-        4 * self.rotations.len() + 3 * self.translations.len()
+        let width = |values: &BakedValues| match values {
+            BakedValues::Rotation(_) => 4,
+            BakedValues::Translation(_) | BakedValues::Scale(_) => 3,
+        };
+        self.tracks.iter().map(|(_, values)| width(values)).sum()
     }
 
     /// A warning when the actor's clip moves what a baked clip has no tracks for.
@@ -205,16 +203,11 @@ impl Baked {
             .host
             .world
             .get::<ClipPlayer>(stage.actors[self.actor])?;
-        let tracks = player.clip.tracks.iter().filter(|track| {
-            matches!(
-                track.values,
-                TrackValues::Scale(_) | TrackValues::Weights { .. }
-            )
-        });
-        let count = tracks.count();
+        let weights = |track: &&Track| matches!(track.values, TrackValues::Weights { .. });
+        let count = player.clip.tracks.iter().filter(weights).count();
         (count > 0).then(|| {
             format!(
-                "clip \"{}\" has {} of scale or morph weights, which the baked clip leaves out; `flounce bake` keeps them",
+                "clip \"{}\" has {} of morph weights, which the baked clip leaves out; `flounce bake` keeps them",
                 player.clip.name,
                 counted(count, "track")
             )
@@ -226,23 +219,19 @@ impl Baked {
             return;
         };
         self.times.push(time as f32);
-        for (joint, values) in &mut self.rotations {
-            values.push(pose.0[*joint].rotation.to_array());
-        }
-        for (joint, values) in &mut self.translations {
-            values.push(pose.0[*joint].translation.to_array());
+        for (joint, values) in &mut self.tracks {
+            push(values, &pose.0[*joint]);
         }
     }
 
     /// What was kept as a new clip of the file.
     fn clip(self, rig: &Rig) -> BakedClip {
-        let rotations = self.rotations.into_iter().map(|(node, mut values)| {
-            for_file(&mut values);
-            (node, BakedValues::Rotation(values))
+        let tracks = self.tracks.into_iter().map(|(joint, mut values)| {
+            if let BakedValues::Rotation(rotations) = &mut values {
+                for_file(rotations);
+            }
+            (joint, values)
         });
-        let translations = self.translations.into_iter();
-        let translations = translations.map(|(node, v)| (node, BakedValues::Translation(v)));
-        let tracks = rotations.chain(translations);
         BakedClip {
             target: BakedTarget::New(self.name),
             times: self.times,

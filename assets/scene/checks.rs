@@ -1,11 +1,18 @@
 //! What can be checked of a scene without its model: ranges, paths, references inside the file.
 
+use std::ops::RangeInclusive;
+
 use super::schema::{ActorRule, Expectation, Output, PropertiesRule, SceneRules};
 use super::stays_inside;
+use super::world::WindRule;
 use crate::assets::rig_file::ranges::{direction, in_range, point};
 use crate::assets::text::{Faults, FieldPath, VERSION, one_of, quoted};
 use crate::profile::{JointOrder, SubstepPolicy, SwingProfile};
 
+/// Of winds: far above what moves anything sensibly.
+const STRENGTH: RangeInclusive<f32> = -1e3..=1e3;
+/// Per metre or hertz.
+const FREQUENCY: RangeInclusive<f32> = 0.0..=1e3;
 /// Most actors of a scene: more is a mistyped number.
 const MOST_ACTORS: usize = 1_000_000;
 
@@ -34,6 +41,9 @@ pub(super) fn check(rules: &SceneRules) -> Faults {
     }
     profile(&rules.profile, &root.field("profile"), &mut faults);
     properties(&rules.properties, &root.field("properties"), &mut faults);
+    if let Some(rule) = &rules.wind {
+        wind(rule, &root.field("wind"), &mut faults);
+    }
     for (index, rule) in rules.actors.iter().enumerate() {
         actor(rule, &root.field("actors").index(index), &mut faults);
     }
@@ -123,6 +133,29 @@ fn properties(properties: &PropertiesRule, path: &FieldPath, faults: &mut Faults
     }
 }
 
+fn wind(rule: &WindRule, path: &FieldPath, faults: &mut Faults) {
+    direction(rule.direction, &path.field("direction"), faults);
+    in_range(rule.power, STRENGTH, &path.field("power"), faults);
+    in_range(rule.frequency, FREQUENCY, &path.field("frequency"), faults);
+    in_range(rule.speed, 0.0..=1000.0, &path.field("speed"), faults);
+    if let Some(octave) = &rule.octave {
+        let place = path.field("octave");
+        in_range(octave.power, STRENGTH, &place.field("power"), faults);
+        in_range(
+            octave.frequency,
+            FREQUENCY,
+            &place.field("frequency"),
+            faults,
+        );
+    }
+    for (index, gust) in rule.gusts.iter().enumerate() {
+        let place = path.field("gusts").index(index);
+        in_range(gust.amplitude, STRENGTH, &place.field("amplitude"), faults);
+        in_range(gust.frequency, FREQUENCY, &place.field("frequency"), faults);
+        in_range(gust.phase, -1e3..=1e3, &place.field("phase"), faults);
+    }
+}
+
 fn actor(rule: &ActorRule, path: &FieldPath, faults: &mut Faults) {
     if rule.count == 0 {
         faults.add(&path.field("count"), "found 0, expected at least 1");
@@ -135,6 +168,33 @@ fn actor(rule: &ActorRule, path: &FieldPath, faults: &mut Faults) {
     }
     point(rule.offset, &path.field("offset"), faults);
     point(rule.spacing, &path.field("spacing"), faults);
+    for (index, to) in rule.moves.iter().enumerate() {
+        let place = path.field("moves").index(index);
+        in_range(to.time, 0.0..=3600.0, &place.field("time"), faults);
+        point(to.position, &place.field("position"), faults);
+        in_range(
+            to.yaw_deg,
+            -36_000.0..=36_000.0,
+            &place.field("yaw_deg"),
+            faults,
+        );
+        let before = index.checked_sub(1).map(|before| rule.moves[before].time);
+        if let Some(before) = before.filter(|&before| before >= to.time) {
+            let fault = format!(
+                "found {}, expected a time after {before}, that of the move before",
+                to.time
+            );
+            faults.add(&place.field("time"), fault);
+        }
+    }
+    for (index, &time) in rule.resets.iter().enumerate() {
+        in_range(
+            time,
+            0.0..=3600.0,
+            &path.field("resets").index(index),
+            faults,
+        );
+    }
     properties(&rule.properties, &path.field("properties"), faults);
 }
 
@@ -209,7 +269,12 @@ fn expectation(rules: &SceneRules, expected: &Expectation, path: &FieldPath, fau
             distance("within", *within);
         }
         Expectation::NoPenetration { deeper_than, .. } => distance("deeper_than", *deeper_than),
-        Expectation::LargestDeflection { .. } | Expectation::StateHash { .. } => {}
+        Expectation::RingLength { within, .. } => distance("within", *within),
+        Expectation::LargestDeflection { .. }
+        | Expectation::LargestStep { .. }
+        | Expectation::AtLimit { .. }
+        | Expectation::Settles { .. }
+        | Expectation::StateHash { .. } => {}
     }
     match expected {
         Expectation::TipAt { time, position, .. } => {
@@ -237,7 +302,28 @@ fn expectation(rules: &SceneRules, expected: &Expectation, path: &FieldPath, fau
                 faults.add(&path.field("hash"), fault);
             }
         }
-        Expectation::LengthsKept { .. } | Expectation::NoPenetration { .. } => {}
+        Expectation::LargestStep { at_most_deg, .. } => {
+            in_range(
+                *at_most_deg,
+                0.0..=180.0,
+                &path.field("at_most_deg"),
+                faults,
+            );
+        }
+        Expectation::AtLimit { at_most, .. } => {
+            in_range(*at_most, 0.0..=1.0, &path.field("at_most"), faults);
+        }
+        Expectation::Settles { within_seconds, .. } => {
+            in_range(
+                *within_seconds,
+                0.0..=3600.0,
+                &path.field("within_seconds"),
+                faults,
+            );
+        }
+        Expectation::LengthsKept { .. }
+        | Expectation::NoPenetration { .. }
+        | Expectation::RingLength { .. } => {}
     }
 }
 

@@ -3,6 +3,7 @@
 use bevy_math::Vec3;
 use serde::{Deserialize, Serialize};
 
+use super::world::{MoveRule, WindRule};
 use crate::profile::SwingProfile;
 use crate::swing::ActorProperties;
 
@@ -26,7 +27,7 @@ pub struct SceneRules {
     /// Frames per second, 1 to 1000. Default 60.
     #[serde(default = "sixty")]
     pub rate_hz: f64,
-    /// Of everything random; nothing is yet, so that only the default, 0, is accepted.
+    /// Of everything random: the noise of the wind. Default 0.
     #[serde(default, skip_serializing_if = "is_default")]
     pub seed: u64,
     /// The solver's switches.
@@ -35,6 +36,9 @@ pub struct SceneRules {
     /// Of every actor that does not say otherwise.
     #[serde(default, skip_serializing_if = "is_default")]
     pub properties: PropertiesRule,
+    /// The wind. Default still air.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub wind: Option<WindRule>,
     /// Who is there. Default one actor in the rest pose.
     #[serde(default = "one_actor")]
     pub actors: Vec<ActorRule>,
@@ -64,8 +68,7 @@ fn one_actor() -> Vec<ActorRule> {
 
 /// A group of actors that play the same clip.
 ///
-/// Where they stand (`offset`, `spacing`, `columns`) does not change how they move: swing joints are simulated in model
-/// space. No output is in world space yet, so that placement shows in none.
+/// Where they stand (`offset`, `spacing`, `columns`) does not change how they swing, only that they move (`moves`) does.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename = "Actor")]
 pub struct ActorRule {
@@ -88,6 +91,12 @@ pub struct ActorRule {
     /// How many stand in a row, ≥ 1. Default: all.
     #[serde(skip_serializing_if = "is_default")]
     pub columns: Option<usize>,
+    /// Their way through the world; of a group, each moves from where it stands by the same way. Default none.
+    #[serde(skip_serializing_if = "is_default")]
+    pub moves: Vec<MoveRule>,
+    /// Times at which they are put at rest and settle, seconds. Default none. `[S10]`
+    #[serde(skip_serializing_if = "is_default")]
+    pub resets: Vec<f32>,
     /// What they have.
     #[serde(skip_serializing_if = "is_default")]
     pub properties: PropertiesRule,
@@ -104,6 +113,8 @@ impl Default for ActorRule {
             offset: [0.0; 3],
             spacing: [1.0, 0.0, 1.0],
             columns: None,
+            moves: Vec::new(),
+            resets: Vec::new(),
             properties: PropertiesRule::default(),
         }
     }
@@ -274,6 +285,42 @@ pub enum Expectation {
         #[serde(default, skip_serializing_if = "is_default")]
         actor: Option<usize>,
     },
+    /// No swing joint turns farther between two frames: nothing pops. Frames of a reset are not looked at.
+    LargestStep {
+        /// A swing joint. Default all.
+        #[serde(default, skip_serializing_if = "is_default")]
+        joint: Option<String>,
+        /// Upper end, degrees, 0 to 180.
+        at_most_deg: f32,
+        /// Which actor. Default all.
+        #[serde(default, skip_serializing_if = "is_default")]
+        actor: Option<usize>,
+    },
+    /// The share of time that limited swing joints spend at a limit, over all of them, is not above this. `[D2]`
+    AtLimit {
+        /// Share, 0 to 1.
+        at_most: f32,
+        /// Which actor. Default all.
+        #[serde(default, skip_serializing_if = "is_default")]
+        actor: Option<usize>,
+    },
+    /// No ring of a chain layer is longer or shorter than at rest, in any frame.
+    RingLength {
+        /// Largest relative change, dimensionless, ≥ 0: 0.05 is a twentieth.
+        within: f32,
+        /// Which actor. Default all.
+        #[serde(default, skip_serializing_if = "is_default")]
+        actor: Option<usize>,
+    },
+    /// After the last frame in which its animation or its place changed, an actor comes to rest: no particle is faster
+    /// than 1 cm/s any more.
+    Settles {
+        /// After this time at the latest, seconds, > 0.
+        within_seconds: f32,
+        /// Which actor. Default all.
+        #[serde(default, skip_serializing_if = "is_default")]
+        actor: Option<usize>,
+    },
     /// The state of all actors after the last frame has this hash, the same on every machine.
     StateHash {
         /// 16 to 64 lower-case hexadecimal digits: the hash, or its start.
@@ -288,7 +335,11 @@ impl Expectation {
             Self::TipAt { actor, .. }
             | Self::LengthsKept { actor, .. }
             | Self::NoPenetration { actor, .. }
-            | Self::LargestDeflection { actor, .. } => *actor,
+            | Self::LargestDeflection { actor, .. }
+            | Self::LargestStep { actor, .. }
+            | Self::AtLimit { actor, .. }
+            | Self::RingLength { actor, .. }
+            | Self::Settles { actor, .. } => *actor,
             Self::StateHash { .. } => None,
         }
     }

@@ -147,7 +147,12 @@ fn print_clips(report: &BakeReport, looped: bool) {
         header.extend(["passes", "seam mm", "seam mm/s"]);
     }
     let mut rows = vec![header.into_iter().map(str::to_owned).collect()];
-    rows.extend(report.clips.iter().map(|clip| row(clip, report.joints)));
+    rows.extend(
+        report
+            .clips
+            .iter()
+            .map(|clip| row(clip, report.joints + report.driven)),
+    );
     println!("{}", table(&rows));
 }
 
@@ -178,7 +183,7 @@ fn print_summary(report: &BakeReport, written: &Written, before: u64, seconds: f
     println!(
         "{}, {}, {}; {each:.0} ns per joint-substep with sampling and recording; {seconds:.2} s in all",
         counted(report.clips.len(), "clip"),
-        counted(report.joints, "joint"),
+        joints(report),
         counted(report.substeps() as usize, "substep"),
     );
     for file in &written.files {
@@ -188,6 +193,15 @@ fn print_summary(report: &BakeReport, written: &Written, before: u64, seconds: f
             bytes(file_size(file)),
             bytes(before)
         );
+    }
+}
+
+/// How many joints move, and how many of them only because drivers set them.
+fn joints(report: &BakeReport) -> String {
+    let swinging = counted(report.joints, "joint");
+    match report.driven {
+        0 => swinging,
+        driven => format!("{swinging} and {driven} driven"),
     }
 }
 

@@ -181,11 +181,12 @@ pub fn table(rows: &[Vec<String>]) -> String {
 pub fn read_rigged(model: &Path, rig_file: &Path) -> Result<Rigged, Error> {
     use flounce::assets::{import, rig_file};
     refuse_model(rig_file, "--rig wants a RON rig file")?;
-    let (model, container) = import::read_model(model)?;
+    let (mut model, container) = import::read_model(model)?;
     show_warnings(&model.warnings);
     let rules = rig_file::read(rig_file)?;
     let mut rig = model.rig.clone();
     let applied = rules.apply(&mut rig)?;
+    rules.apply_to_clips(&rig, &mut model.clips)?;
     show_warnings(&applied.warnings);
     Ok(Rigged {
         model,

@@ -74,8 +74,8 @@ def body(model):
 
 
 def skirt(model):
-    """Eight chains from the front by the left; flat, flared, 0.16 m wide at the top and 0.30 m at the hem."""
-    top, hem, length = 0.16, 0.30, 0.17
+    """Eight chains from the front by the left; flat, flared, 0.16 m wide at the top and 0.23 m at the hem."""
+    top, hem, length = 0.16, 0.23, 0.17
     flare = math.degrees(math.asin((hem - top) / (3 * length)))
     for k in range(8):
         yaw = math.radians(45 * k)

@@ -31,6 +31,7 @@ fn moves(channel: &Value, track: &BakedTrack) -> bool {
     let path = match track.values {
         BakedValues::Rotation(_) => "rotation",
         BakedValues::Translation(_) => "translation",
+        BakedValues::Scale(_) => "scale",
     };
     channel["target"]["node"].as_u64() == Some(track.node as u64)
         && channel["target"]["path"] == path
@@ -70,7 +71,7 @@ fn check_clip(output: &Container, root: &Value, animation: &Value, clip: &BakedC
             expected
         );
         match &track.values {
-            BakedValues::Translation(expected) => {
+            BakedValues::Translation(expected) | BakedValues::Scale(expected) => {
                 let expected: Vec<f32> = kept.iter().flat_map(|&key| expected[key]).collect();
                 assert_eq!(values, expected);
             }

@@ -45,6 +45,7 @@ fn expectation(container: &Container, clips: &[BakedClip]) -> Value {
             let (path, values) = match &track.values {
                 BakedValues::Rotation(values) => ("rotation", json!(values)),
                 BakedValues::Translation(values) => ("translation", json!(values)),
+                BakedValues::Scale(values) => ("scale", json!(values)),
             };
             json!({"node": track.node, "path": path, "reduced": track.keys.is_some(), "values": values})
         });

@@ -1,0 +1,76 @@
+//! What a rig moves: which properties of which joints a bake has to write.
+
+use crate::bone::SwingTree;
+use crate::driver::Driver;
+use crate::pose::JointTransform;
+use crate::rig::Rig;
+use crate::swing::Motion;
+
+use crate::assets::patch::BakedValues;
+
+/// A property of a joint that the rig moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Property {
+    /// Rotation against the parent.
+    Rotation,
+    /// Translation against the parent, in the parent's units.
+    Translation,
+    /// Scale.
+    Scale,
+}
+
+impl Property {
+    /// Numbers per value.
+    pub fn width(self) -> usize {
+        match self {
+            Self::Rotation => 4,
+            Self::Translation | Self::Scale => 3,
+        }
+    }
+
+    /// No values yet, with room for `count`.
+    pub fn values(self, count: usize) -> BakedValues {
+        match self {
+            Self::Rotation => BakedValues::Rotation(Vec::with_capacity(count)),
+            Self::Translation => BakedValues::Translation(Vec::with_capacity(count)),
+            Self::Scale => BakedValues::Scale(Vec::with_capacity(count)),
+        }
+    }
+}
+
+/// Appends the property that `values` holds.
+pub fn push(values: &mut BakedValues, of: &JointTransform) {
+    match values {
+        BakedValues::Rotation(values) => values.push(of.rotation.to_array()),
+        BakedValues::Translation(values) => values.push(of.translation.to_array()),
+        BakedValues::Scale(values) => values.push(of.scale.to_array()),
+    }
+}
+
+/// Every property that `rig` moves: the swing joints' in the rig's order, then those of driven joints, each once.
+pub fn moved_properties(rig: &Rig) -> Vec<(usize, Property)> {
+    let tree = SwingTree::new(rig);
+    let mut moved = Vec::new();
+    for (index, swing) in rig.swing.iter().enumerate() {
+        let first = tree.swing_of_joint[swing.joint] == Some(index);
+        if first && swing.active && tree.bone(swing).is_ok() {
+            moved.push(match swing.motion {
+                Motion::Swing => (swing.joint, Property::Rotation),
+                Motion::Slide => (swing.joint, Property::Translation),
+            });
+        }
+    }
+    for driver in &rig.drivers {
+        let driven: &[Property] = match driver {
+            Driver::Skirt(_) => &[Property::Rotation],
+            Driver::Blend(_) => &[Property::Rotation, Property::Translation, Property::Scale],
+        };
+        for &property in driven {
+            let entry = (driver.joint(), property);
+            if !moved.contains(&entry) {
+                moved.push(entry);
+            }
+        }
+    }
+    moved
+}
