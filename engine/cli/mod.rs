@@ -12,8 +12,10 @@ use tracing_subscriber::EnvFilter;
 
 pub mod bake;
 pub mod check;
+pub mod explain;
 pub mod profile;
 pub mod run;
+pub mod sweep;
 
 /// Sends warnings of the engine to stderr.
 pub fn start_log() {
