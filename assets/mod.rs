@@ -13,6 +13,8 @@ pub mod check;
 #[cfg(feature = "assets")]
 pub mod container;
 #[cfg(feature = "assets")]
+pub mod explain;
+#[cfg(feature = "assets")]
 pub mod import;
 #[cfg(feature = "assets")]
 mod json;
@@ -27,7 +29,11 @@ pub mod rig_file;
 pub mod run;
 pub mod scene;
 #[cfg(feature = "assets")]
+pub mod settings;
+#[cfg(feature = "assets")]
 pub mod state_hash;
+#[cfg(feature = "assets")]
+pub mod sweep;
 mod text;
 
 /// Why a file could not be read or written.

@@ -1,6 +1,6 @@
 //! Running scenes: a World with the scene's actors, its frames, its outputs, and a verdict on each expectation.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -11,8 +11,7 @@ use super::Error;
 use super::bake::recording::{uncapped, uneven_frames};
 use super::check::{self, Severity, Use};
 use super::container::Container;
-use super::import::{self, Model};
-use super::rig_file;
+use super::import::Model;
 use super::scene::world::place_at;
 use super::scene::{MoveKind, Scene, SceneActor};
 use super::state_hash::{self, StateHash};
@@ -24,10 +23,13 @@ use crate::systems::motion::{Reset, Teleport};
 use crate::systems::plugin::Headless;
 
 mod expectations;
+mod inputs;
 pub mod measures;
 mod outputs;
 
 use expectations::Judge;
+pub(super) use expectations::swing_of;
+pub use inputs::Inputs;
 use measures::{Measure, Measures};
 use outputs::Recorder;
 
@@ -89,14 +91,14 @@ pub struct RunOptions {
 
 /// A scene with its files read and its actors in a World.
 pub struct Stage {
-    pub(super) container: Container,
+    pub(super) container: Arc<Container>,
     pub(super) rig: Rig,
     pub(super) host: Headless,
     pub(super) actors: Vec<Entity>,
     /// Of each actor, where it stands.
     places: Vec<Vec3>,
     inputs: Vec<(PathBuf, StateHash)>,
-    warnings: Vec<String>,
+    pub(super) warnings: Vec<String>,
 }
 
 /// Reads the files of `scene` and places its actors.
@@ -105,23 +107,20 @@ pub struct Stage {
 /// Those of reading the model and the rig file; [`Error::Faults`] for clips that the model does not have, and for what
 /// [`check::inspect`] calls a fault under the scene's profile and an actor's properties.
 pub fn stage(scene: &Scene) -> Result<Stage, Error> {
-    let (mut model, container) = import::read_model(&scene.model())?;
-    let mut rig = model.rig.clone();
-    let mut warnings = model.warnings.clone();
-    let mut inputs = vec![hashed(scene.file())?, hashed(&scene.model())?];
-    if let Some(file) = scene.rig() {
-        inputs.push(hashed(&file)?);
-        let rules = rig_file::read(&file)?;
-        warnings.extend(rules.put_on(&mut rig)?.warnings);
-        rules.apply_to_clips(&rig, &mut model.clips)?;
-    }
-    inspect(scene, &model, &rig, &mut warnings)?;
+    stage_on(scene, &Inputs::read(scene)?)
+}
+
+/// As [`stage`], with the files of `scene` read already.
+pub(super) fn stage_on(scene: &Scene, inputs: &Inputs) -> Result<Stage, Error> {
+    let Inputs { model, rig, .. } = inputs;
+    let mut warnings = inputs.warnings.clone();
+    inspect(scene, model, rig, &mut warnings)?;
     warnings.extend(uneven_frames(&scene.profile(), scene.rules().rate_hz));
     let mut host = Headless::new();
-    let rig_entity = host.spawn_rig(&rig);
+    let rig_entity = host.spawn_rig(rig);
     let (mut actors, mut faults) = (Vec::new(), Vec::new());
     for actor in scene.actors() {
-        match clip_of(&model, &actor) {
+        match clip_of(model, &actor) {
             Ok(clip) => actors.push(spawn(&mut host, rig_entity, scene, &actor, clip)),
             Err(fault) => faults.push(fault),
         }
@@ -129,12 +128,12 @@ pub fn stage(scene: &Scene) -> Result<Stage, Error> {
     faults.dedup();
     expectations::refuse(scene.file(), faults)?;
     Ok(Stage {
-        container,
-        rig,
+        container: Arc::clone(&inputs.container),
+        rig: rig.clone(),
         host,
         actors,
         places: scene.actors().map(|actor| actor.offset).collect(),
-        inputs,
+        inputs: inputs.hashes.clone(),
         warnings,
     })
 }
@@ -169,11 +168,6 @@ fn inspect(
         }
     }
     expectations::refuse(scene.file(), faults)
-}
-
-fn hashed(file: &Path) -> Result<(PathBuf, StateHash), Error> {
-    let bytes = std::fs::read(file).map_err(|source| Error::io(file, "read", source))?;
-    Ok((file.to_path_buf(), state_hash::of_bytes(&bytes)))
 }
 
 /// The clip of an actor; a clip that two share by name is the first of them.
@@ -236,7 +230,16 @@ pub fn run(
     options: &RunOptions,
     progress: &dyn Fn(u64),
 ) -> Result<RunReport, Error> {
-    let mut stage = stage(scene)?;
+    run_on(scene, stage(scene)?, options, progress)
+}
+
+/// As [`run`], on a stage of `scene` that has not run yet.
+pub(super) fn run_on(
+    scene: &Scene,
+    mut stage: Stage,
+    options: &RunOptions,
+    progress: &dyn Fn(u64),
+) -> Result<RunReport, Error> {
     let mut judge = Judge::new(scene, &stage.rig)?;
     let mut recorder = Recorder::new(scene, &stage, options)?;
     let mut measures = Measures::new(&stage);

@@ -42,6 +42,8 @@ mod checks;
 mod schema;
 pub(super) mod world;
 
+#[cfg(feature = "assets")]
+pub(in crate::assets) use checks::profile as check_profile;
 pub use schema::{ActorRule, Expectation, Output, PropertiesRule, SceneRules};
 pub use world::{Form, GustRule, MoveKind, MoveRule, OctaveRule, WindRule};
 
@@ -103,6 +105,19 @@ impl Scene {
     /// What it says.
     pub fn rules(&self) -> &SceneRules {
         &self.rules
+    }
+
+    /// This scene as if its file said `rules`.
+    ///
+    /// # Errors
+    /// [`Error::Faults`] with every value that is out of range; they have no place in the file.
+    pub fn with_rules(&self, rules: SceneRules) -> Result<Self, Error> {
+        let file = self.file.clone();
+        let faults = checks::check(&rules).messages();
+        if faults.is_empty() {
+            return Ok(Self { file, rules });
+        }
+        Err(Error::Faults { file, faults })
     }
 
     /// The rules as RON, without the comments of the file; reading it gives equal rules.

@@ -29,6 +29,8 @@ enum Command {
     Bake(cli::bake::BakeArguments),
     Check(cli::check::CheckArguments),
     Run(cli::run::RunArguments),
+    Sweep(cli::sweep::SweepArguments),
+    Explain(cli::explain::ExplainArguments),
 }
 
 fn main() -> ExitCode {
@@ -37,6 +39,8 @@ fn main() -> ExitCode {
         Command::Bake(arguments) => cli::bake::run(&arguments),
         Command::Check(arguments) => cli::check::run(&arguments),
         Command::Run(arguments) => cli::run::run(&arguments),
+        Command::Sweep(arguments) => cli::sweep::run(&arguments),
+        Command::Explain(arguments) => cli::explain::run(&arguments),
     };
     outcome.unwrap_or_else(|error| {
         cli::show_error(error);

@@ -31,7 +31,7 @@ mod springs;
 mod write;
 
 use splice::Document;
-pub use write::{Written, refuse_same, write};
+pub use write::{Written, refuse_same, write, write_file};
 
 /// A clip with the simulated motion, ready to be written.
 #[derive(Clone, Debug, PartialEq)]

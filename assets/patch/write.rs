@@ -66,6 +66,17 @@ pub fn write(patched: &Patched, out: &Path, overwrite: bool) -> Result<Written, 
     Ok(written)
 }
 
+/// Writes `bytes` as `file` by temporary file and rename.
+///
+/// # Errors
+/// [`Error::Exists`] when it is there and `overwrite` is false; [`Error::Io`] when the system refuses.
+pub fn write_file(file: &Path, bytes: &[u8], overwrite: bool) -> Result<(), Error> {
+    if !overwrite && exists(file) {
+        return Err(Error::Exists(file.to_path_buf()));
+    }
+    place(file, overwrite, |to| to.write_all(bytes))
+}
+
 /// The folder that `file` is in.
 pub(super) fn folder_of(file: &Path) -> &Path {
     match file.parent() {

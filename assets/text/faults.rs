@@ -112,6 +112,15 @@ impl Faults {
             .collect()
     }
 
+    /// Each fault without its place, for values that are in no file: `rate_hz: found …, expected …`.
+    pub(in crate::assets) fn messages(&self) -> Vec<String> {
+        let message = |fault: &Fault| {
+            let help = fault.help.as_deref().map(|help| format!("; {help}"));
+            joined(&fault.path.text, &fault.message) + &help.unwrap_or_default()
+        };
+        self.0.iter().map(message).collect()
+    }
+
     /// Nothing wrong, or an [`Error::Faults`].
     pub(in crate::assets) fn into_result(self, file: &Path, text: &str) -> Result<(), Error> {
         if self.0.is_empty() {

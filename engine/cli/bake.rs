@@ -10,6 +10,7 @@ use flounce::assets::bake::{self, BakeOptions, BakeReport, ClipReport};
 use flounce::assets::check::counted;
 use flounce::assets::patch::{self, Written};
 
+use super::profile::ProfileArguments;
 use super::{Rigged, bytes, file_size, progress_bar, read_rigged, show_warnings, table};
 
 /// Simulate swing joints on a model's clips and write the motion into them.
@@ -20,7 +21,8 @@ use super::{Rigged, bytes, file_size, progress_bar, read_rigged, show_warnings, 
 #[command(after_help = "Examples:\n  \
     flounce bake fox.glb --rig fox_tail.ron -o fox_swinging.glb\n  \
     flounce bake hero.glb --rig hair.ron -o out.glb --clip walk --clip run --loop\n  \
-    flounce bake hero.gltf --rig hair.ron -o out.gltf --rate 30 --tolerance-deg 0.1")]
+    flounce bake hero.gltf --rig hair.ron -o out.gltf --rate 30 --tolerance-deg 0.1\n  \
+    flounce bake hero.glb --rig hair.ron -o out.glb --profile delta=current --profile prewarm=0")]
 pub struct BakeArguments {
     /// The model: .glb, .gltf or .vrm
     model: PathBuf,
@@ -46,6 +48,8 @@ pub struct BakeArguments {
     /// Drop keys as long as no joint turns by more than this; 0 keeps all
     #[arg(long, value_name = "DEG", default_value_t = 0.0)]
     tolerance_deg: f32,
+    #[command(flatten)]
+    profile: ProfileArguments,
     /// Take VRM spring bones out of the output, which a viewer would simulate on top
     #[arg(long)]
     strip_springs: bool,
@@ -66,6 +70,7 @@ pub fn run(arguments: &BakeArguments) -> Result<ExitCode, Error> {
     let out = arguments.output.clone();
     let out = out.unwrap_or_else(|| super::default_output(&arguments.model));
     // Said before the work is done, not after.
+    let profile = arguments.profile.profile()?;
     patch::refuse_same(&out, &arguments.rig)?;
     if !arguments.force {
         patch::refuse_same(&out, &arguments.model)?;
@@ -90,6 +95,7 @@ pub fn run(arguments: &BakeArguments) -> Result<ExitCode, Error> {
         seconds: arguments.seconds.unwrap_or(defaults.seconds),
         tolerance_deg: arguments.tolerance_deg,
         hashes: arguments.hashes,
+        profile,
         strip_springs: arguments.strip_springs,
         ..defaults
     };

@@ -6,22 +6,26 @@ use std::process::ExitCode;
 use clap::Args;
 use flounce::assets::check::{self, Use};
 use flounce::assets::{Error, import, rest_check, rig_file};
-use flounce::profile::SwingProfile;
 use flounce::swing::ActorProperties;
 
+use super::profile::ProfileArguments;
 use super::{refuse_model, show_warnings};
 
 /// Check a rig file against a model: names on both sides, passive joints, suspicious values.
 ///
 /// Nothing is written. Faults (the rig would be refused) give exit code 1; warnings do not.
 #[derive(Args)]
-#[command(after_help = "Example:\n  flounce check hair.ron --model hero.glb")]
+#[command(after_help = "Examples:\n  \
+    flounce check hair.ron --model hero.glb\n  \
+    flounce check hair.ron --model hero.glb --profile delta=current")]
 pub struct CheckArguments {
     /// The rig file (RON)
     rig: PathBuf,
     /// The model it is meant for
     #[arg(long, value_name = "MODEL")]
     model: PathBuf,
+    #[command(flatten)]
+    profile: ProfileArguments,
 }
 
 /// Runs the command.
@@ -30,7 +34,7 @@ pub fn run(arguments: &CheckArguments) -> Result<ExitCode, Error> {
     let (model, _) = import::read_model(&arguments.model)?;
     show_warnings(&model.warnings);
     let rules = rig_file::read(&arguments.rig)?;
-    let (properties, profile) = (ActorProperties::default(), SwingProfile::default());
+    let (properties, profile) = (ActorProperties::default(), arguments.profile.profile()?);
     let how = Use {
         clips: &model.clips,
         properties,

@@ -12,7 +12,10 @@ use tracing_subscriber::EnvFilter;
 
 pub mod bake;
 pub mod check;
+pub mod explain;
+pub mod profile;
 pub mod run;
+pub mod sweep;
 
 /// Sends warnings of the engine to stderr.
 pub fn start_log() {
@@ -20,6 +23,7 @@ pub fn start_log() {
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
         .without_time()
         .with_target(false)
         .init();

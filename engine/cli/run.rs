@@ -8,6 +8,7 @@ use flounce::assets::check::counted;
 use flounce::assets::run::{self, RunOptions, RunReport};
 use flounce::assets::{Error, scene};
 
+use super::profile::ProfileArguments;
 use super::{progress_bar, refuse_model, show_warnings};
 
 /// Run a scene and judge its expectations.
@@ -18,7 +19,8 @@ use super::{progress_bar, refuse_model, show_warnings};
 #[command(after_help = "Examples:\n  \
     flounce run scenes/fox_walk.ron\n  \
     flounce run scenes/fox_walk.ron --out-dir out\n  \
-    flounce run scenes/fox_walk.ron --hashes > frames.txt")]
+    flounce run scenes/fox_walk.ron --hashes > frames.txt\n  \
+    flounce run scenes/fox_walk.ron --profile delta=current --profile prewarm=0")]
 pub struct RunArguments {
     /// The scene file (RON)
     scene: PathBuf,
@@ -28,6 +30,8 @@ pub struct RunArguments {
     /// Print the hash of the state after every frame
     #[arg(long)]
     hashes: bool,
+    #[command(flatten)]
+    profile: ProfileArguments,
     /// Overwrite outputs
     #[arg(long)]
     force: bool,
@@ -39,7 +43,9 @@ pub struct RunArguments {
 /// Runs the command.
 pub fn run(arguments: &RunArguments) -> Result<ExitCode, Error> {
     refuse_model(&arguments.scene, "run wants a RON scene file")?;
-    let scene = scene::read(&arguments.scene)?;
+    let scene = arguments
+        .profile
+        .on_scene(&scene::read(&arguments.scene)?)?;
     let options = RunOptions {
         out_dir: arguments.out_dir.clone(),
         overwrite: arguments.force,
@@ -49,7 +55,7 @@ pub fn run(arguments: &RunArguments) -> Result<ExitCode, Error> {
     let report = run::run(&scene, &options, &|frames| bar.inc(frames))?;
     bar.finish_and_clear();
     show_warnings(&report.warnings);
-    print(&report);
+    print(&report, &arguments.profile);
     Ok(if report.holds() {
         ExitCode::SUCCESS
     } else {
@@ -57,9 +63,12 @@ pub fn run(arguments: &RunArguments) -> Result<ExitCode, Error> {
     })
 }
 
-fn print(report: &RunReport) {
+fn print(report: &RunReport, profile: &ProfileArguments) {
     for (file, hash) in &report.inputs {
         println!("input  {hash}  {}", file.display());
+    }
+    for line in profile.lines() {
+        println!("{line}");
     }
     for (frame, hash) in report.frame_hashes.iter().enumerate() {
         println!("frame {frame} {hash}");
