@@ -68,6 +68,13 @@ impl<L: Lane> Forces<L> {
         }
     }
 
+    /// Goes on to another substep of the same pose and time.
+    #[inline(always)]
+    pub fn set_step(&mut self, group: &Group, substep: &Substep) {
+        self.step = L::splat(substep.step);
+        self.scale = self.step * group.property(property::POWER);
+    }
+
     /// The root correction of a joint. `[S1]`
     #[inline(always)]
     pub fn correction(&self, swing: &SwingPlan) -> Vec3x<L> {

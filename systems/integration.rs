@@ -6,8 +6,6 @@
 //! Position Verlet with the bone length restored after each step, so that no force can stretch a chain or tear it.
 //! Collision runs next and restores the length after every push as well.
 
-use core::ops::Range;
-
 use super::forces::{Forces, Parts, child_speed, slide_force, spring_force};
 use crate::account::{Term, Witness};
 use crate::crowd::{Group, particle};
@@ -22,22 +20,6 @@ use crate::substep::Substep;
 /// A particle this near to its anchor, squared metres, has no direction of its own. `[S8]`
 pub const ON_ANCHOR_SQUARED: f32 = 1e-10;
 
-/// Integrates the swing joints at `places` of the plan, which share a depth.
-#[inline(always)]
-pub fn integrate_particles<L: Lane, W: Witness<L>>(
-    plan: &Plan,
-    places: Range<usize>,
-    group: &mut Group,
-    profile: &SwingProfile,
-    substep: &Substep,
-    forces: &Forces<L>,
-    witness: &mut W,
-) {
-    for place in places {
-        integrate_particle(plan, place, group, profile, substep, forces, witness);
-    }
-}
-
 /// Integrates one swing joint.
 #[inline(always)]
 pub fn integrate_particle<L: Lane, W: Witness<L>>(
@@ -50,29 +32,20 @@ pub fn integrate_particle<L: Lane, W: Witness<L>>(
     witness: &mut W,
 ) {
     let swing = &plan.swings[place];
-    let rest = rest_transform::<L>(plan, swing, group, substep.pose, profile.rest_pose);
-    let correction = forces.correction(swing);
+    let (rest, correction) = hang_joint::<L>(plan, place, group, profile, substep.pose, forces);
     let (gravity, global, wind) = forces.outside(swing, group, rest.t);
     let child = child_speed::<L>(swing, group, substep.prewarm);
-    let parent = match &swing.slide {
-        Some(_) => Some(parent_transform::<L>(plan, swing, group, substep.pose)),
+    let target = match &swing.slide {
+        Some(slide) => Some(slide.target(parent_transform::<L>(plan, swing, group, substep.pose))),
         None => None,
     };
     let own = &mut group.particles[place * particle::COMPONENTS * L::LANES..]
         [..particle::COMPONENTS * L::LANES];
-    rest.t.store(&mut own[particle::ORIGIN * L::LANES..]);
-    rest.r.store(&mut own[particle::REST * L::LANES..]);
-    correction.store(&mut own[particle::CORRECTION * L::LANES..]);
-
     let position = Vec3x::load(&own[particle::POSITION * L::LANES..]);
     let previous = Vec3x::load(&own[particle::PREVIOUS * L::LANES..]);
-    let spring = match (&swing.slide, parent) {
-        (Some(slide), Some(parent)) => {
-            parent.t.store(&mut own[particle::PARENT * L::LANES..]);
-            let target = slide.target(parent) - correction;
-            slide_force(swing, target, position, previous)
-        }
-        _ => {
+    let spring = match target {
+        Some(target) => slide_force(swing, target - correction, position, previous),
+        None => {
             let current = if substep.from_rest {
                 rest.r
             } else {
@@ -122,6 +95,32 @@ pub fn integrate_particle<L: Lane, W: Witness<L>>(
     }
     position.store(&mut own[particle::PREVIOUS * L::LANES..]);
     kept.store(&mut own[particle::POSITION * L::LANES..]);
+}
+
+/// Notes where the joint hangs in this substep: its undeflected transform, its root correction, a slide joint's parent.
+#[inline(always)]
+pub fn hang_joint<L: Lane>(
+    plan: &Plan,
+    place: usize,
+    group: &mut Group,
+    profile: &SwingProfile,
+    pose: usize,
+    forces: &Forces<L>,
+) -> (Rigid<L>, Vec3x<L>) {
+    let swing = &plan.swings[place];
+    let rest = rest_transform::<L>(plan, swing, group, pose, profile.rest_pose);
+    let correction = forces.correction(swing);
+    let from = place * particle::COMPONENTS * L::LANES;
+    if swing.slide.is_some() {
+        let parent = parent_transform::<L>(plan, swing, group, pose);
+        let to = from + particle::PARENT * L::LANES;
+        parent.t.store(&mut group.particles[to..]);
+    }
+    let own = &mut group.particles[from..][..particle::COMPONENTS * L::LANES];
+    rest.t.store(&mut own[particle::ORIGIN * L::LANES..]);
+    rest.r.store(&mut own[particle::REST * L::LANES..]);
+    correction.store(&mut own[particle::CORRECTION * L::LANES..]);
+    (rest, correction)
 }
 
 /// Where `force` takes the particle: F, which under the velocity policies is F' without inertia. `[S7]`
@@ -254,7 +253,7 @@ pub fn parent_transform<L: Lane>(
 /// Aims the rotation of a swing joint at its particle, without limits: `from_to(d_rest, x − A)·r0`. `[5.2]`
 ///
 /// Between the substeps of a joint-major frame nothing else resolves it. A slide joint does not turn.
-#[inline(always)]
+#[inline(never)]
 pub fn aim_rotation<L: Lane>(plan: &Plan, place: usize, group: &mut Group) {
     let swing = &plan.swings[place];
     if swing.slide.is_some() {

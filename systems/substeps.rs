@@ -14,7 +14,7 @@ use super::FrameSystems;
 use super::chain_collision::collide_links;
 use super::collision::collide_particles;
 use super::forces::Forces;
-use super::integration::{aim_rotation, integrate_particle, integrate_particles};
+use super::integration::{aim_rotation, hang_joint, integrate_particle};
 use super::motion::carry_particles;
 use super::placement::place_statics;
 use super::resolve::resolve_joints;
@@ -107,31 +107,28 @@ fn run_frame_noting<L: Lane, W: Witness<L>>(
     group.restored.clear();
     let hips = root_correction::<L>(plan, profile, group, schedule);
     if schedule.reset {
-        rest_particles::<L>(plan, group, profile, hips(group, 0), schedule);
+        rest_particles::<L>(plan, group, profile, hips(group, 0));
     }
     let parts = group.motion.len() / (motion::COMPONENTS * L::LANES);
     let carry_now = |index: usize| index < parts && (parts > 1 || index == 0);
     if schedule.substeps.is_empty() && carry_now(0) {
         carry_particles::<L, W>(plan, group, 0, profile.world_inertia, witness);
     }
-    if is_joint_major(profile, schedule) {
-        if carry_now(0) {
-            carry_particles::<L, W>(plan, group, 0, profile.world_inertia, witness);
-        }
-        run_joint_major::<L, W>(plan, profile, &schedule.substeps, &hips, group, witness);
-        if let Some(last) = schedule.substeps.last() {
-            noted(last, group, witness);
-        }
-        return;
-    }
-    for (index, substep) in schedule.substeps.iter().enumerate() {
+    // A pass is what runs between two resolves: one substep, or all of the frame's.
+    let length = if is_joint_major(profile, schedule) {
+        schedule.substeps.len().max(1)
+    } else {
+        1
+    };
+    for (index, substeps) in schedule.substeps.chunks(length).enumerate() {
         if carry_now(index) {
             carry_particles::<L, W>(plan, group, index, profile.world_inertia, witness);
         }
+        let last = &substeps[substeps.len() - 1];
+        let hips = hips(group, last.pose);
         let fresh = schedule.reset && index == 0;
-        let hips = hips(group, substep.pose);
-        run_substep::<L, W>(plan, profile, substep, hips, fresh, group, witness);
-        noted(substep, group, witness);
+        run_pass::<L, W>(plan, profile, substeps, hips, fresh, group, witness);
+        noted(last, group, witness);
     }
     if schedule.reset {
         forget_speed::<L>(plan, group);
@@ -146,76 +143,36 @@ fn is_joint_major(profile: &SwingProfile, schedule: &FrameSchedule) -> bool {
         && !schedule.reset
 }
 
-/// One substep: the order of `[5.2]`.
+/// One pass: the order of `[5.2]`. `substeps` is one substep, or, joint-major, all of a frame, which share their pose:
+/// each joint then integrates all of them in turn before its depth is finished once.
 #[inline(always)]
-fn run_substep<L: Lane, W: Witness<L>>(
+fn run_pass<L: Lane, W: Witness<L>>(
     plan: &Plan,
     profile: &SwingProfile,
-    substep: &Substep,
+    substeps: &[Substep],
     hips: Vec3x<L>,
     fresh: bool,
     group: &mut Group,
     witness: &mut W,
 ) {
+    let last = &substeps[substeps.len() - 1];
     core::mem::swap(&mut group.results, &mut group.results_before);
-    place_statics::<L>(plan, group, substep.pose, fresh);
-    let forces = Forces::new(group, substep, hips);
-    for (depth, places) in plan.depths.iter().enumerate() {
-        integrate_particles(
-            plan,
-            places.clone(),
-            group,
-            profile,
-            substep,
-            &forces,
-            witness,
-        );
-        finish_depth(plan, depth, group, profile, substep, witness);
-    }
-}
-
-/// What a depth does once its particles have moved: collide, chain collide, smooth, resolve.
-#[inline(always)]
-fn finish_depth<L: Lane, W: Witness<L>>(
-    plan: &Plan,
-    depth: usize,
-    group: &mut Group,
-    profile: &SwingProfile,
-    substep: &Substep,
-    witness: &mut W,
-) {
-    let places = &plan.depths[depth];
-    let from_rest = substep.from_rest;
-    collide_particles::<L, W>(plan, places.clone(), group, from_rest, profile, witness);
-    join_chains::<L, W>(plan, depth, group, profile.parallel_epsilon, witness);
-    resolve_joints::<L, W>(plan, places.clone(), group, profile, substep.pose, witness);
-}
-
-/// The source's order: each joint integrates all substeps of the frame, then its depth is finished once. `[5.2]`
-fn run_joint_major<L: Lane, W: Witness<L>>(
-    plan: &Plan,
-    profile: &SwingProfile,
-    substeps: &[Substep],
-    hips: &impl Fn(&Group, usize) -> Vec3x<L>,
-    group: &mut Group,
-    witness: &mut W,
-) {
-    let Some(last) = substeps.last() else {
-        return;
-    };
-    core::mem::swap(&mut group.results, &mut group.results_before);
-    place_statics::<L>(plan, group, last.pose, false);
+    place_statics::<L>(plan, group, last.pose, fresh);
+    let mut forces = Forces::new(group, last, hips);
     for (depth, places) in plan.depths.iter().enumerate() {
         for place in places.clone() {
             for (index, substep) in substeps.iter().enumerate() {
-                let forces = Forces::new(group, substep, hips(group, substep.pose));
                 if index > 0 && !substep.from_rest {
                     aim_rotation::<L>(plan, place, group);
                 }
+                forces.set_step(group, substep);
                 integrate_particle(plan, place, group, profile, substep, &forces, witness);
             }
         }
-        finish_depth(plan, depth, group, profile, last, witness);
+        let (places, from_rest) = (places.clone(), last.from_rest);
+        collide_particles::<L, W>(plan, places.clone(), group, from_rest, profile, witness);
+        join_chains::<L, W>(plan, depth, group, profile.parallel_epsilon, witness);
+        resolve_joints::<L, W>(plan, places, group, profile, last.pose, witness);
     }
 }
 
@@ -325,28 +282,19 @@ fn root_correction<L: Lane>(
 }
 
 /// Puts every particle at rest in the pose of the reset. `[S10]`
-fn rest_particles<L: Lane>(
-    plan: &Plan,
-    group: &mut Group,
-    profile: &SwingProfile,
-    hips: Vec3x<L>,
-    schedule: &FrameSchedule,
-) {
+fn rest_particles<L: Lane>(plan: &Plan, group: &mut Group, profile: &SwingProfile, hips: Vec3x<L>) {
     let still = Substep {
         pose: 0,
         step: 0.0,
         from_rest: true,
         prewarm: true,
-        time: schedule.substeps.first().map_or(0.0, |first| first.time),
+        time: 0.0,
     };
     group.particles.fill(0.0);
     let forces = Forces::new(group, &still, hips);
-    for places in &plan.depths {
-        for place in places.clone() {
-            // Integration finds where the joint is; where it moved the particle from nowhere does not count.
-            integrate_particle(plan, place, group, profile, &still, &forces, &mut Unwatched);
-            rest_particle::<L>(plan, group, profile, place);
-        }
+    for place in 0..plan.swings.len() {
+        hang_joint::<L>(plan, place, group, profile, 0, &forces);
+        rest_particle::<L>(plan, group, profile, place);
     }
 }
 
