@@ -284,9 +284,7 @@ fn run_one(
     let mut stage = run::stage_on(scene, inputs).map_err(|error| reason(scene, error))?;
     // The runs are shared out, not the actors of each.
     stage.host.world.insert_resource(Workers::One);
-    let report = run::run_on(scene, stage, &RunOptions::default(), &|frames| {
-        progress(frames)
-    });
+    let report = run::run_on(scene, stage, &RunOptions::default(), progress);
     let report = report.map_err(|error| reason(scene, error))?;
     Ok(Outcome {
         holding: report
