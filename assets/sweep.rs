@@ -142,13 +142,26 @@ fn changed<'v>(
     for (vary, value) in values {
         rules = settings::set_rules(&rules, &setting(vary, value))?;
     }
-    scene.with_rules(rules).map_err(reason)
+    scene
+        .with_rules(rules)
+        .map_err(|error| reason(scene, error))
 }
 
-/// Why a combination is refused, in one line and without the file, which is the same for all.
-fn reason(error: Error) -> String {
+/// Why a combination of `scene` is refused, in one line of bearable length; the scene's own name is left out.
+fn reason(scene: &Scene, error: Error) -> String {
+    const SHOWN: usize = 3;
     let reason = match error {
-        Error::Faults { faults, .. } => faults.join("; "),
+        Error::Faults { file, faults } => {
+            let shown = faults.iter().take(SHOWN).map(String::as_str);
+            let mut reason = shown.collect::<Vec<_>>().join("; ");
+            if faults.len() > SHOWN {
+                reason += &format!("; and {} more", faults.len() - SHOWN);
+            }
+            if file != scene.file() {
+                reason = format!("{}: {reason}", file.display());
+            }
+            reason
+        }
         other => other.to_string(),
     };
     reason.replace('\n', " ")
@@ -179,7 +192,7 @@ impl Plan {
         {
             inputs
                 .entry(files(scene))
-                .or_insert_with(|| Inputs::read(scene).map_err(reason));
+                .or_insert_with(|| Inputs::read(scene).map_err(|error| reason(scene, error)));
         }
         inputs
     }
@@ -268,13 +281,11 @@ fn run_one(
     progress: &(dyn Fn(u64) + Sync),
 ) -> Result<Outcome, String> {
     let inputs = inputs.as_ref().map_err(String::clone)?;
-    let mut stage = run::stage_on(scene, inputs).map_err(reason)?;
+    let mut stage = run::stage_on(scene, inputs).map_err(|error| reason(scene, error))?;
     // The runs are shared out, not the actors of each.
     stage.host.world.insert_resource(Workers::One);
-    let report = run::run_on(scene, stage, &RunOptions::default(), &|frames| {
-        progress(frames)
-    });
-    let report = report.map_err(reason)?;
+    let report = run::run_on(scene, stage, &RunOptions::default(), progress);
+    let report = report.map_err(|error| reason(scene, error))?;
     Ok(Outcome {
         holding: report
             .verdicts

@@ -28,7 +28,7 @@ pub struct SweepArguments {
     /// The scene file (RON)
     scene: PathBuf,
     /// A field of the scene and its values; given several times, every combination runs, the first field slowest.
-    /// Fields: profile.delta, rate_hz, seconds, seed, properties.swing_power, actors[0].start, …
+    /// Fields: `profile.delta`, `rate_hz`, `seconds`, `seed`, `properties.swing_power`, `actors[0].start`, …
     #[arg(long, value_name = "PATH=V1,V2,…", value_parser = sweep::vary, required = true)]
     vary: Vec<Vary>,
     #[command(flatten)]
