@@ -265,6 +265,9 @@ pub struct Slot {
     pub watched: Option<(usize, Vec<Account>)>,
     /// Joints whose animated transform was not finite in this frame, ascending.
     pub invalid: Vec<usize>,
+    /// For each swing joint of the plan, for how many poses more it is held to the animation, because it was scaled to
+    /// nothing.
+    pub held: Vec<u8>,
 }
 
 /// The actors of one plan.
