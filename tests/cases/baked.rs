@@ -16,7 +16,7 @@ use crate::support::chains::{BONE, Stage, assert_close, assert_near, rod3, turn}
 
 /// The same model as a GLB: one JSON chunk.
 fn binary(mut text: String) -> Vec<u8> {
-    while text.len() % 4 > 0 {
+    while !text.len().is_multiple_of(4) {
         text.push(' ');
     }
     let length = text.len() as u32;

@@ -14,7 +14,7 @@ use crate::support::chains::{
     stretch, turn, weightless,
 };
 
-/// The lowest layer of `rig` alone, in an order of its own.
+/// `rig` with the joints of every layer listed in another order.
 fn reordered(rig: &Rig, order: impl Fn(usize) -> usize) -> Rig {
     let mut rig = rig.clone();
     for layer in &mut rig.layers {
@@ -26,19 +26,19 @@ fn reordered(rig: &Rig, order: impl Fn(usize) -> usize) -> Rig {
     rig
 }
 
-/// A skirt whose strands are turned by a pose that is no symmetric one.
+/// One frame of a body that turns and of two strands that are lifted, not symmetrically.
+fn walk(stage: &mut Stage, frame: u16) -> Frame {
+    let (s, c) = bevy_math::ops::sin_cos(f32::from(frame) * 0.08);
+    let pose = &mut stage.pose().0;
+    pose[0].rotation = turn(Vec3::Y, 25.0 * s) * turn(Vec3::X, 15.0 * c);
+    pose[1].rotation = turn(Vec3::X, -40.0 * s);
+    pose[9].rotation = turn(Vec3::Z, 30.0 * c);
+    stage.substep()
+}
+
 fn walked(rig: &Rig, frames: u16) -> Vec<Frame> {
     let mut stage = Stage::new(rig);
-    let frame = |frame: u16| {
-        let (s, c) = bevy_math::ops::sin_cos(f32::from(frame) * 0.08);
-        let mut pose = stage.pose();
-        pose.0[0].rotation = turn(Vec3::Y, 25.0 * s) * turn(Vec3::X, 15.0 * c);
-        pose.0[1].rotation = turn(Vec3::X, -40.0 * s);
-        pose.0[9].rotation = turn(Vec3::Z, 30.0 * c);
-        drop(pose);
-        stage.substep()
-    };
-    (0..frames).map(frame).collect()
+    (0..frames).map(|frame| walk(&mut stage, frame)).collect()
 }
 
 /// Four strands of 1 m whose ends rest on a circle of 1 m, (1, 0), (0, 1), (−1, 0), (0, −1) in the horizontal plane.
@@ -124,9 +124,9 @@ fn ring_01_neighbours_are_read_before_anything_moves() {
         let anchors = [DVec3::X, DVec3::Z, DVec3::NEG_X, DVec3::NEG_Z].map(|p| p + DVec3::Y);
         let expected = smoothed(&ring, &anchors, f64::from(smoothing), 5.656_854_249);
         let frame = stage.substep();
-        for i in 0..4 {
+        for (i, expected) in expected.into_iter().enumerate() {
             let what = format!("point {i}, smoothing {smoothing}");
-            assert_near(frame.particle(i), expected[i].as_vec3(), 2e-6, &what);
+            assert_near(frame.particle(i), expected.as_vec3(), 2e-6, &what);
         }
         let moved = frame.particle(0).distance(before.particle(0));
         assert!(moved > 0.02, "it is smoothed: {moved} m");
@@ -156,7 +156,7 @@ fn ring_01_the_start_and_the_direction_of_the_list_do_not_count() {
     }
 }
 
-/// The lowest ring of `rig`, with these members only.
+/// A skirt whose layers have their first members only.
 fn with_members(count: usize, around: bool, smoothing: f32) -> Rig {
     let mut rig = ring8(true, smoothing, soft());
     for layer in &mut rig.layers {
@@ -177,14 +177,8 @@ fn ring_03_less_than_three_members_are_linked_and_not_smoothed() {
         let rig = with_members(count, true, 0.5);
         let mut stage = Stage::new(&rig);
         let mut felt = 0.0_f64;
-        for (frame, free) in free.iter().enumerate() {
-            let (s, c) = bevy_math::ops::sin_cos(frame as f32 * 0.08);
-            let mut pose = stage.pose();
-            pose.0[0].rotation = turn(Vec3::Y, 25.0 * s) * turn(Vec3::X, 15.0 * c);
-            pose.0[1].rotation = turn(Vec3::X, -40.0 * s);
-            pose.0[9].rotation = turn(Vec3::Z, 30.0 * c);
-            drop(pose);
-            felt = felt.max(stage.substep().turned(free));
+        for (frame, free) in (0..).zip(&free) {
+            felt = felt.max(walk(&mut stage, frame).turned(free));
             let off = stretch(&stage, &rig);
             // Each end at its own length from its real parent, rotations derived from where it is.
             assert!(
