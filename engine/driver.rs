@@ -3,6 +3,8 @@
 //! Data and pure functions on local transforms; [`crate::systems::driving`] runs them on every animated pose, in the
 //! order of [`run_order`]: dependencies first, else constraints before skirt drivers, else the rig's order.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use bevy_ecs::component::Component;
 use bevy_math::{Quat, Vec3};
 
@@ -239,18 +241,42 @@ pub fn run_order(rig: &Rig) -> Result<Vec<usize>, String> {
     let parents: Vec<Option<usize>> = rig.joints.iter().map(|joint| joint.parent).collect();
     let reads: Vec<Vec<usize>> = rig.drivers.iter().map(|d| d.reads(&parents)).collect();
     let count = rig.drivers.len();
-    let needs = |driver: usize, other: usize| reads[driver].contains(&rig.drivers[other].joint());
+    let mut setters: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for (driver, of) in rig.drivers.iter().enumerate() {
+        setters.entry(of.joint()).or_default().push(driver);
+    }
+    let needs: Vec<Vec<usize>> = reads
+        .iter()
+        .map(|read| {
+            let set = read.iter().filter_map(|joint| setters.get(joint));
+            set.flatten().copied().collect()
+        })
+        .collect();
+    let mut waits_for: Vec<usize> = needs.iter().map(Vec::len).collect();
+    let mut readers: Vec<Vec<usize>> = vec![Vec::new(); count];
+    for (driver, needed) in needs.iter().enumerate() {
+        for &other in needed {
+            readers[other].push(driver);
+        }
+    }
+    let ranked = |driver: usize| (rig.drivers[driver].rank(), driver);
+    let free = (0..count).filter(|&driver| waits_for[driver] == 0);
+    let mut free: BTreeSet<(usize, usize)> = free.map(ranked).collect();
     let mut order = Vec::with_capacity(count);
-    let mut waiting: Vec<usize> = (0..count).collect();
-    waiting.sort_by_key(|&driver| (rig.drivers[driver].rank(), driver));
-    while !waiting.is_empty() {
-        let free = waiting
-            .iter()
-            .position(|&driver| !waiting.iter().any(|&other| needs(driver, other)));
-        let Some(free) = free else {
-            return Err(spell_cycle(rig, &waiting, &needs));
-        };
-        order.push(waiting.remove(free));
+    while let Some((_, driver)) = free.pop_first() {
+        order.push(driver);
+        for &reader in &readers[driver] {
+            waits_for[reader] -= 1;
+            if waits_for[reader] == 0 {
+                free.insert(ranked(reader));
+            }
+        }
+    }
+    if order.len() < count {
+        let mut waiting: Vec<usize> = (0..count).filter(|&d| waits_for[d] > 0).collect();
+        waiting.sort_by_key(|&driver| ranked(driver));
+        let needs = |driver: usize, other: usize| needs[driver].contains(&other);
+        return Err(spell_cycle(rig, &waiting, &needs));
     }
     swing_cycle(rig, &reads).map_or(Ok(order), Err)
 }

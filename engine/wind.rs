@@ -6,7 +6,7 @@
 //! documented  noise(q·f·t)                            the source's; it speeds up for ever
 //! ```
 //!
-//! The noise is `fastnoise-lite`'s OpenSimplex2, in [−1, 1]: a kept crate whose path from seed and point to number is
+//! The noise is `fastnoise-lite`'s `OpenSimplex2`, in [−1, 1]: a kept crate whose path from seed and point to number is
 //! sums, products, comparisons and integer hashes, nothing that a platform or a processor may round in its own way. The
 //! version is pinned, because its numbers are part of the result.
 

@@ -147,7 +147,7 @@ impl Lcg {
 }
 
 #[test]
-fn a_glb_cut_anywhere_is_refused() {
+fn sec_02_a_glb_cut_anywhere_is_refused() {
     let file = here("data/other/SimpleAnimation.glb");
     let whole = fs::read(&file).unwrap();
     assert!(answer(&file, || from_bytes(&file, &whole)).is_ok());
@@ -182,7 +182,7 @@ fn json_text_cut_anywhere_is_refused() {
 }
 
 #[test]
-fn ten_thousand_wrong_bytes_never_panic() {
+fn sec_02_ten_thousand_wrong_bytes_never_panic() {
     let mut random = Lcg(1);
     for name in [
         "khronos/BoxAnimated.glb",

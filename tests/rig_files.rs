@@ -43,7 +43,7 @@ fn assert_refused(found: &str, place: &str, what: &str) {
 }
 
 #[test]
-fn a_malformed_number_is_named_where_it_stands() {
+fn ron_01_a_malformed_number_is_named_where_it_stands() {
     assert_refused(
         &parameters("stiffness: 0x0x0,\ndamping: 1"),
         "4:12",
@@ -130,7 +130,7 @@ fn a_tuple_of_the_wrong_length_is_named() {
 }
 
 #[test]
-fn an_error_on_line_500_is_on_line_500() {
+fn ron_01_an_error_on_line_500_is_on_line_500() {
     let lines = "  (root: \"a\"),\n".repeat(497);
     let text = format!("(version: 1, chains: [\n{lines}\n  (root: \"a\", depth: -3),\n])");
     assert_refused(&refusal(&text), "500:22", "chains[497].depth: found `-3`");
@@ -156,7 +156,7 @@ fn a_missing_field_is_named_where_its_owner_starts() {
 }
 
 #[test]
-fn deep_nesting_is_an_error_on_a_small_stack() {
+fn ron_02_deep_nesting_is_an_error_on_a_small_stack() {
     for opener in ["(", "[", "{", "Some(", "/*", "(a:", "[(", "r#\"", "{\"a\":"] {
         for count in [1_000, 1_000_000 / opener.len()] {
             let text = opener.repeat(count);
@@ -174,7 +174,7 @@ fn deep_nesting_is_an_error_on_a_small_stack() {
 }
 
 #[test]
-fn names_that_are_no_identifiers_are_refused() {
+fn ron_04_names_that_are_no_identifiers_are_refused() {
     assert_refused(
         &refusal("(version: 1, \"chains\": [])"),
         "1:14",
@@ -193,7 +193,7 @@ fn names_that_are_no_identifiers_are_refused() {
 }
 
 #[test]
-fn a_field_or_key_written_twice_is_refused() {
+fn ron_04_a_field_or_key_written_twice_is_refused() {
     assert_refused(
         &parameters("mass: 1,\nmass: 2"),
         "5:1",

@@ -71,7 +71,7 @@ fn keep_output(container: &Container, clips: &[BakedClip], folder: &Path) {
 }
 
 #[test]
-fn a_real_model_gains_the_baked_keys_and_nothing_else_changes() {
+fn exp_09_a_real_model_gains_the_baked_keys_and_nothing_else_changes() {
     let mut files: Vec<PathBuf> = MODELS.iter().map(|name| models().join(name)).collect();
     if let Ok(folder) = std::env::var("FLOUNCE_CORPUS_DIR") {
         gltf_files(Path::new(&folder), &mut files);
