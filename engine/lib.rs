@@ -15,7 +15,7 @@
 //! | joint of a rig | [`rig::Joint`]; where it swings [`swing::SwingJoint`] |
 //! | static collider of a rig | [`collider::StaticCollider`] |
 //! | chain layer, driver of a rig | [`chain::ChainLayer`], [`driver::Driver`] |
-//! | actor | [`systems::preparation::Actor`] with [`swing::ActorProperties`], [`swing::SwingProfile`], [`substep::ActorClock`], [`pose::PoseHealth`], [`systems::motion::WorldFromActor`] |
+//! | actor | [`systems::preparation::Actor`] with [`swing::ActorProperties`], [`profile::SwingProfile`], [`substep::ActorClock`], [`pose::PoseHealth`], [`systems::motion::WorldFromActor`] |
 //! | its input | [`pose::AnimatedPose`], or [`clip::ClipPlayer`] which makes it clip-driven; on request [`swing::BakeWeights`], [`wind::Wind`] |
 //! | its output | [`pose::LocalPose`]; on request [`pose::ModelPose`], [`swing::SwingReadout`], [`chain::ChainReadout`], [`account::Explanation`] |
 //!

@@ -102,7 +102,7 @@ impl SlidePlan {
 /// ```text
 /// l = current⁻¹·force     l.y += to_y·sign(l.y)·|l.x|, l.z likewise, sign(0) = 0     force = current·l
 /// ```
-/// `coupling` is (to_y, to_z); `current` is R_cur, `force` in model space.
+/// `coupling` is `(to_y, to_z)`; `current` is `R_cur`, `force` in model space.
 #[inline(always)]
 pub fn couple<L: Lane>(coupling: [f32; 2], current: Rotation<L>, force: Vec3x<L>) -> Vec3x<L> {
     let mut l = current.conjugate().rotate(force);

@@ -35,10 +35,7 @@ pub fn integrate_particle<L: Lane, W: Witness<L>>(
     let (rest, correction) = hang_joint::<L>(plan, place, group, profile, substep.pose, forces);
     let (gravity, global, wind) = forces.outside(swing, group, rest.t);
     let child = child_speed::<L>(swing, group, substep.prewarm);
-    let target = match &swing.slide {
-        Some(slide) => Some(slide.target(parent_transform::<L>(plan, swing, group, substep.pose))),
-        None => None,
-    };
+    let target = slide_target::<L>(plan, swing, group, substep.pose);
     let own = &mut group.particles[place * particle::COMPONENTS * L::LANES..]
         [..particle::COMPONENTS * L::LANES];
     let position = Vec3x::load(&own[particle::POSITION * L::LANES..]);
@@ -95,6 +92,18 @@ pub fn integrate_particle<L: Lane, W: Witness<L>>(
     }
     position.store(&mut own[particle::PREVIOUS * L::LANES..]);
     kept.store(&mut own[particle::POSITION * L::LANES..]);
+}
+
+/// What a slide joint is pulled to, true model space. `[S4]`
+#[inline(always)]
+fn slide_target<L: Lane>(
+    plan: &Plan,
+    swing: &SwingPlan,
+    group: &Group,
+    pose: usize,
+) -> Option<Vec3x<L>> {
+    let slide = swing.slide.as_ref()?;
+    Some(slide.target(parent_transform::<L>(plan, swing, group, pose)))
 }
 
 /// Notes where the joint hangs in this substep: its undeflected transform, its root correction, a slide joint's parent.

@@ -1,6 +1,6 @@
 //! Motion: what an actor's own way through the world does to its particles. `[S2]`
 //!
-//! [`measure_motion`] runs in [`super::FrameSystems::Preparation`], after the frame is cut into substeps: it compares
+//! `measure_motion` runs in [`super::FrameSystems::Preparation`], after the frame is cut into substeps: it compares
 //! [`WorldFromActor`] with the last frame's and hands the difference to the lanes; [`carry_particles`] runs inside the
 //! substeps. A jump beyond the profile's thresholds, or a [`Teleport`], carries nothing: the particles come along as if
 //! nothing had happened. A [`Reset`] puts them at rest.
