@@ -120,9 +120,16 @@ fn resolve_slide<L: Lane, W: Witness<L>>(
     let correction = Vec3x::load(&own[particle::CORRECTION * L::LANES..]);
     let shifted = Vec3x::load(&own[particle::POSITION * L::LANES..]);
     let rest = Rotation::<L>::load(&own[particle::REST * L::LANES..]);
-    let healthy = shifted.finite();
+    let weight = group.property::<L>(property::WEIGHT);
+    let (mut local, mut particle) = slide.resolve(parent, shifted + correction, weight);
+    // A particle far outside of f32's comfort is finite itself and has no finite translation.
+    let healthy = shifted.finite() & local.finite() & particle.finite();
+    if (!healthy).any() {
+        let (at_origin, placed) = slide.resolve(parent, origin, weight);
+        local = Vec3x::select(healthy, local, at_origin);
+        particle = Vec3x::select(healthy, particle, placed);
+    }
     let position = Vec3x::select(healthy, shifted + correction, origin);
-    let (local, particle) = slide.resolve(parent, position, group.property::<L>(property::WEIGHT));
     // Adding and taking off the correction rounds; what nothing held keeps its bits.
     let same = (particle - position).length_squared().le(L::splat(0.0)) & healthy;
     let moved = Vec3x::select(same, shifted, particle - correction);
