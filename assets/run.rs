@@ -12,7 +12,6 @@ use super::bake::recording::{uncapped, uneven_frames};
 use super::check::{self, Severity, Use};
 use super::container::Container;
 use super::import::Model;
-use super::scene::world::place_at;
 use super::scene::{MoveKind, Scene, SceneActor};
 use super::state_hash::{self, StateHash};
 use crate::clip::{Clip, ClipPlayer, Repeat};
@@ -26,12 +25,14 @@ mod expectations;
 mod inputs;
 pub mod measures;
 mod outputs;
+mod way;
 
 use expectations::Judge;
 pub(super) use expectations::swing_of;
 pub use inputs::Inputs;
 use measures::{Measure, Measures};
 use outputs::Recorder;
+use way::place_at;
 
 /// What a scene came to.
 #[derive(Clone, Debug)]

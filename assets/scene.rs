@@ -40,7 +40,7 @@ use crate::wind::Wind;
 
 mod checks;
 mod schema;
-pub(super) mod world;
+mod world;
 
 #[cfg(feature = "assets")]
 pub(in crate::assets) use checks::profile as check_profile;

@@ -27,7 +27,7 @@ pub enum Passive {
     NoTip,
     /// The tip coincides with the joint (or is not finite).
     NoLength,
-    /// A slide joint below a joint that is scaled to nothing.
+    /// A slide joint below a joint that is scaled to nothing, or beyond all numbers.
     NoRoom,
 }
 
@@ -83,13 +83,15 @@ impl SwingTree {
     /// [`Passive`] when there is no tip or the bone has no length, or no room to slide in.
     pub fn bone(&self, swing: &SwingJoint) -> Result<Bone, Passive> {
         if swing.motion == Motion::Slide {
-            let least = self.parent_scale(swing.joint).abs().min_element();
+            let scale = self.parent_scale(swing.joint).abs();
+            let room = scale.min_element() > COINCIDENT && scale.is_finite();
+            let placed = Vec3::from(self.model[swing.joint].rigid.t).is_finite();
             let bone = Bone {
                 tip: None,
                 axis: Vec3::ZERO,
                 length: 0.0,
             };
-            return (least > COINCIDENT).then_some(bone).ok_or(Passive::NoRoom);
+            return (room && placed).then_some(bone).ok_or(Passive::NoRoom);
         }
         let own = self.model[swing.joint];
         let (tip, offset) = match swing.tip {

@@ -236,13 +236,17 @@ mod tests {
         Vec3::from(euler::to_euler_zxy(q).map(f32::to_degrees))
     }
 
-    #[test]
-    fn v2_the_algebraic_form_agrees_with_the_trigonometric_one() {
-        let mut random = 12345_u32;
-        let mut next = || {
+    /// Random numbers in [−1, 1).
+    fn numbers(mut random: u32) -> impl FnMut() -> f32 {
+        move || {
             random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             (random >> 8) as f32 / 8_388_608.0 - 1.0
-        };
+        }
+    }
+
+    #[test]
+    fn v2_the_algebraic_form_agrees_with_the_trigonometric_one() {
+        let mut next = numbers(12345);
         let mut worst = 0.0_f32;
         for _ in 0..200_000 {
             let q = Rotation::new(next(), next(), next(), next()).normalized();
@@ -266,6 +270,58 @@ mod tests {
             worst = worst.max(rotation::angle_between(fast, exact));
         }
         assert!(worst < 2e-5, "largest difference {worst} rad");
+    }
+
+    /// Near the poles the split into angles is not what was put together, but its product still is.
+    #[test]
+    fn v2_at_the_poles_the_rotation_is_kept_and_the_forms_agree() {
+        let mut next = numbers(54321);
+        let mut worst = [0.0_f32; 8];
+        for case in 0..200_000 {
+            // Within 2.6° of ±90°, and every tenth time there to rounding.
+            let off = if case % 10 == 0 {
+                0.0
+            } else if case % 3 == 0 {
+                next() * 0.003
+            } else {
+                next() * 0.045
+            };
+            let pole = if case % 2 == 0 { 1.0 } else { -1.0 };
+            let x = (core::f32::consts::FRAC_PI_2 - off.abs()) * pole;
+            let q = euler::from_euler_zxy([x, next() * 3.1, next() * 3.1]).normalized();
+            let recomposed = euler::from_euler_zxy(euler::to_euler_zxy(q));
+            let both = |low: [f32; 3], high: [f32; 3]| {
+                let plan = limit(low, high);
+                rotation::angle_between(
+                    plan.clamp_on_the_circle(q).0,
+                    plan.clamp_angles(q, [0.0; 3]).0,
+                )
+            };
+            let wide = next() * 40.0 + 40.0;
+            let (l, h) = (
+                [
+                    next() * 45.0 - 45.0,
+                    next() * 90.0 - 90.0,
+                    next() * 90.0 - 90.0,
+                ],
+                [
+                    next() * 45.0 + 45.0,
+                    next() * 90.0 + 90.0,
+                    next() * 90.0 + 90.0,
+                ],
+            );
+            let found = [
+                rotation::angle_between(q, recomposed),
+                both([-wide, -180.0, -180.0], [wide, 180.0, 180.0]),
+                both([-90.0, -30.0, -180.0], [90.0, 30.0, 180.0]),
+                both([-90.0, -180.0, -30.0], [90.0, 180.0, 30.0]),
+                both(l, h),
+            ];
+            for (w, f) in worst.iter_mut().zip(found) {
+                *w = w.max(f);
+            }
+        }
+        println!("{worst:?}");
     }
 
     #[test]

@@ -41,10 +41,14 @@ fn drive_slot(plan: &Plan, slot: &mut Slot) {
             }
             _ => None,
         };
+        let mut healthy = true;
         for pose in slot.poses.chunks_exact_mut(joints.max(1)) {
-            drive(plan, driver, pose, late);
+            healthy &= drive(plan, driver, pose, late);
         }
-        drive(plan, driver, &mut slot.shown, late);
+        healthy &= drive(plan, driver, &mut slot.shown, late);
+        if let (false, Err(at)) = (healthy, slot.invalid.binary_search(&driver.joint())) {
+            slot.invalid.insert(at, driver.joint());
+        }
     }
 }
 
@@ -68,17 +72,24 @@ fn remember(
     history.front().copied().unwrap_or(now)
 }
 
-/// Sets the driven joint of one pose; `late` replaces the reference's rotation.
-fn drive(plan: &Plan, driver: &Driver, pose: &mut [JointTransform], late: Option<Quat>) {
+/// Sets the driven joint of one pose; `late` replaces the reference's rotation. What is not finite, as against a parent
+/// that is scaled to nothing, is the joint's rest transform instead: then false. `[B6]`
+fn drive(plan: &Plan, driver: &Driver, pose: &mut [JointTransform], late: Option<Quat>) -> bool {
+    let joint = driver.joint();
     match driver {
         Driver::Skirt(skirt) => {
             let rest = |joint: usize| plan.rest[joint].rotation.into();
             let local = late.unwrap_or(pose[skirt.reference].rotation).into();
-            let turned = skirt.rotation(rest(skirt.reference), local, rest(skirt.joint));
-            pose[skirt.joint].rotation = turned.into();
+            let turned = skirt.rotation(rest(skirt.reference), local, rest(joint));
+            pose[joint].rotation = turned.into();
         }
         Driver::Blend(constraint) => {
-            pose[constraint.joint] = constraint.local(&plan.parents, pose);
+            pose[joint] = constraint.local(&plan.parents, pose);
         }
     }
+    let healthy = pose[joint].is_finite();
+    if !healthy {
+        pose[joint] = plan.rest[joint];
+    }
+    healthy
 }

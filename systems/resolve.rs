@@ -199,19 +199,22 @@ fn resolve_slide<L: Lane, W: Witness<L>>(
     let correction = Vec3x::load(&own[particle::CORRECTION * L::LANES..]);
     let shifted = Vec3x::load(&own[particle::POSITION * L::LANES..]);
     let rest = Rotation::<L>::load(&own[particle::REST * L::LANES..]);
-    let healthy = shifted.finite();
+    let weight = group.property::<L>(property::WEIGHT);
+    let (mut local, mut particle) = slide.resolve(parent, shifted + correction, weight);
+    // A particle far outside of f32's comfort is finite itself and has no finite translation.
+    let healthy = shifted.finite() & local.finite() & particle.finite();
     let held = held_at_rest::<L>(plan, group, pose, place);
-    let position = Vec3x::select(healthy, shifted + correction, origin);
-    let position = match held {
-        Some(held) => Vec3x::select(held, origin, position),
-        None => position,
-    };
-    let (local, particle) = slide.resolve(parent, position, group.property::<L>(property::WEIGHT));
-    // Adding and taking off the correction rounds; what nothing held keeps its bits.
     let free = match held {
         Some(held) => healthy & !held,
         None => healthy,
     };
+    if (!free).any() {
+        let (at_origin, placed) = slide.resolve(parent, origin, weight);
+        local = Vec3x::select(free, local, at_origin);
+        particle = Vec3x::select(free, particle, placed);
+    }
+    let position = Vec3x::select(free, shifted + correction, origin);
+    // Adding and taking off the correction rounds; what nothing held keeps its bits.
     let same = (particle - position).length_squared().le(L::splat(0.0)) & free;
     let moved = Vec3x::select(same, shifted, particle - correction);
     if W::LISTENS {
