@@ -179,20 +179,20 @@ fn scale_05_a_chain_that_is_scaled_to_a_point_is_held_and_comes_back_without_a_j
             angle(frames[59].local[1].rotation, Quat::IDENTITY) > 0.1,
             "it swings"
         );
-        for frame in &frames[60..122] {
+        for frame in &frames[60..121] {
             for (found, rest) in frame.local[1..].iter().zip(&rest[1..]) {
                 let off = angle(found.rotation, rest.rotation);
                 assert!(off < 1e-6, "held to the animation: {off:e} rad off");
             }
         }
         // Radians: mass · 0.01 · step on a bone of 0.2 m is 1.7e-3 in the first substep, and grows from there.
-        let first = frames[122].turned(&frames[121]);
+        let first = frames[121].turned(&frames[120]);
         assert!(first < 3e-3, "{first} rad in the first free substep");
-        for pair in frames[122..].windows(2) {
+        for pair in frames[121..].windows(2) {
             let turned = pair[1].turned(&pair[0]);
             assert!(turned < 0.05, "{turned} rad in one substep");
         }
-        let settled = frames[239].turned(&frames[121]);
+        let settled = frames[239].turned(&frames[120]);
         assert!(settled > 0.1, "it swings again: {settled} rad");
     }
 }
