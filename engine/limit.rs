@@ -272,56 +272,52 @@ mod tests {
         assert!(worst < 2e-5, "largest difference {worst} rad");
     }
 
-    /// Near the poles the split into angles is not what was put together, but its product still is.
+    /// Near the poles, X at ±90°, the angles of a rotation are not those it was made of: there Y and Z turn about one axis,
+    /// and only their sum is left of them. What holds is the rotation: its angles put together again are it to 3e-3 rad
+    /// `[C2]`, and the two forms hold it at the same place. They take the same angles, so that a single end on Y or Z, or
+    /// one on X away from the pole, finds them 2e-6 rad apart; an end on X within 0.1° of the pole up to 5e-4 rad, because
+    /// a sine in f32 does not tell such angles apart any better.
     #[test]
     fn v2_at_the_poles_the_rotation_is_kept_and_the_forms_agree() {
         let mut next = numbers(54321);
-        let mut worst = [0.0_f32; 8];
-        for case in 0..200_000 {
-            // Within 2.6° of ±90°, and every tenth time there to rounding.
-            let off = if case % 10 == 0 {
-                0.0
-            } else if case % 3 == 0 {
-                next() * 0.003
-            } else {
-                next() * 0.045
-            };
+        let mut worst = [0.0_f32; 5];
+        for case in 0..200_000_u32 {
+            // Within 2.6° of a pole, every third time within 0.17°, and every tenth time there to rounding.
+            let near = if case % 3 == 0 { 0.003 } else { 0.045 };
+            let off = if case % 10 == 0 { 0.0 } else { next() * near };
             let pole = if case % 2 == 0 { 1.0 } else { -1.0 };
             let x = (core::f32::consts::FRAC_PI_2 - off.abs()) * pole;
             let q = euler::from_euler_zxy([x, next() * 3.1, next() * 3.1]).normalized();
-            let recomposed = euler::from_euler_zxy(euler::to_euler_zxy(q));
-            let both = |low: [f32; 3], high: [f32; 3]| {
+            let apart = |low: [f32; 3], high: [f32; 3]| {
                 let plan = limit(low, high);
-                rotation::angle_between(
-                    plan.clamp_on_the_circle(q).0,
-                    plan.clamp_angles(q, [0.0; 3]).0,
-                )
+                let (fast, _) = plan.clamp_on_the_circle(q);
+                rotation::angle_between(fast, plan.clamp_angles(q, [0.0; 3]).0)
             };
-            let wide = next() * 40.0 + 40.0;
-            let (l, h) = (
-                [
-                    next() * 45.0 - 45.0,
-                    next() * 90.0 - 90.0,
-                    next() * 90.0 - 90.0,
-                ],
-                [
-                    next() * 45.0 + 45.0,
-                    next() * 90.0 + 90.0,
-                    next() * 90.0 + 90.0,
-                ],
-            );
+            let end = next() * 40.0 + 40.0;
+            let mut ends = |middle: f32| {
+                let [x, y, z] = [0.5, 1.0, 1.0].map(|share| (next() * 90.0 + middle) * share);
+                [x, y, z]
+            };
+            let (low, high) = (ends(-90.0), ends(90.0));
+            let again = euler::from_euler_zxy(euler::to_euler_zxy(q));
             let found = [
-                rotation::angle_between(q, recomposed),
-                both([-wide, -180.0, -180.0], [wide, 180.0, 180.0]),
-                both([-90.0, -30.0, -180.0], [90.0, 30.0, 180.0]),
-                both([-90.0, -180.0, -30.0], [90.0, 180.0, 30.0]),
-                both(l, h),
+                rotation::angle_between(q, again),
+                apart([-end, -180.0, -180.0], [end, 180.0, 180.0]),
+                apart([-90.0, -end, -180.0], [90.0, end, 180.0]),
+                apart([-90.0, -180.0, -end], [90.0, 180.0, end]),
+                apart(low, high),
             ];
-            for (w, f) in worst.iter_mut().zip(found) {
-                *w = w.max(f);
-            }
+            worst = core::array::from_fn(|i| worst[i].max(found[i]));
         }
-        println!("{worst:?}");
+        let allowed = [3e-3, 2e-6, 2e-6, 2e-6, 5e-4];
+        let held = worst
+            .iter()
+            .zip(allowed)
+            .all(|(&found, most)| found <= most);
+        assert!(
+            held,
+            "largest differences {worst:?} rad, allowed {allowed:?} rad"
+        );
     }
 
     #[test]

@@ -12,7 +12,7 @@ mod lanes;
 use std::sync::Arc;
 
 use bevy_ecs::prelude::*;
-use bevy_math::{Quat, Vec3};
+use bevy_math::Vec3;
 use flounce::chain::ChainLayer;
 use flounce::clip::{Clip, ClipPlayer, Interpolation, Repeat, Track, TrackValues};
 use flounce::collider::{Collider, Mask, Shape, StaticCollider};
