@@ -25,7 +25,7 @@ fn spawn_other(host: &mut Headless, rig: Entity, seed: u32) -> Entity {
         ..player()
     };
     let actor = host.spawn_actor(rig, (placed, properties, player));
-    if seed % 2 == 0 {
+    if seed.is_multiple_of(2) {
         host.world.entity_mut(actor).insert(wind(seed));
     }
     actor

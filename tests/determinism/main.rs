@@ -124,8 +124,8 @@ fn hang_skirt(rig: &mut Rig) {
             .push(joint(Some(top), out * 0.03 - Vec3::Y * 0.12));
         rig.joints
             .push(joint(Some(top + 1), out * 0.02 - Vec3::Y * 0.14));
-        for row in 0..2 {
-            tips[row].push(top + row + 1);
+        for (row, tips) in tips.iter_mut().enumerate() {
+            tips.push(top + row + 1);
             rig.swing.push(SwingJoint {
                 wind: 0.7,
                 spring: 0.1,

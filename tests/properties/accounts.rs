@@ -9,9 +9,9 @@ use crate::scene::Scene;
 use crate::support::chains::assert_same_bits;
 
 /// Share of the largest number that took part: every term is a difference of two positions in f32, each rounded by half a
-/// unit in the last place (6e-8 of its size), and a turn rounds a few times on its way to a position. A substep has some
-/// tens of terms.
-const ROUNDING: f32 = 4e-6;
+/// unit in the last place (6e-8 of its size), a turn rounds a few times on its way to a position, and a substep has some
+/// ten terms, which do not all err one way. A term that is forgotten is missing by a thousand times as much.
+const ROUNDING: f32 = 1e-6;
 
 /// By how much more than rounding the terms miss what happened, metres.
 fn missing(account: &Account) -> f32 {

@@ -1,7 +1,7 @@
 //! What one pass of `[X5]` and `[S8]` leaves of a penetration: a bound that is derived, and met.
 //!
-//! A joint at A whose particle x hangs at bone length L; a ball of radius r on the particle, a static ball at C, R = r +
-//! r_static, D = |C − A|. With the particle inside, s = R − |x − C| ≥ 0 deep, and n = (x − C)/|x − C|, the pass does
+//! A joint at A whose particle x hangs at bone length L; a ball of radius r on the particle, a static ball of radius r' at
+//! C, R = r + r', D = |C − A|. With the particle inside, s = R − |x − C| ≥ 0 deep, and n = (x − C)/|x − C|, the pass does
 //!
 //! ```text
 //! T = C + n·R             the push        a = |T − A|     u = (T − A)/a
