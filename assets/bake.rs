@@ -1,7 +1,7 @@
 //! Baking: simulated motion written back as tracks of the clips it was simulated on.
 //!
 //! Each clip is played over its real length in a World of its own, on as many threads as there are; what the swing
-//! joints did replaces the tracks that the clip had for them. Keys lie at multiples of 1/rate and at the clip's end.
+//! joints did and what drivers set replaces the tracks that the clip had for it. Keys lie at multiples of 1/rate and at the clip's end.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -272,11 +272,14 @@ fn bake_clip(rig: &Rig, clip: &Clip, recording: Recording, tolerance_deg: f32) -
                     .then(|| reduce::rotation_keys(&times, rotations, tolerance_deg))
                     .and_then(|kept| reduce::if_smaller(kept, times.len(), ROTATION_WIDTH))
             }
-            BakedValues::Translation(vectors) | BakedValues::Scale(vectors) => reduces
-                .then(|| {
-                    reduce::translation_keys(&times, vectors, reach(rig, joint, tolerance_deg))
-                })
-                .and_then(|kept| reduce::if_smaller(kept, times.len(), VECTOR_WIDTH)),
+            BakedValues::Translation(vectors) => {
+                let bound = reach(rig, joint, tolerance_deg);
+                reduce_vectors(&times, vectors, bound, reduces)
+            }
+            // A scale that is off by this share is off as far as a turn would be.
+            BakedValues::Scale(vectors) => {
+                reduce_vectors(&times, vectors, tolerance_deg.to_radians(), reduces)
+            }
         };
         BakedTrack {
             node: rig.joints[joint].source,
@@ -296,8 +299,19 @@ fn bake_clip(rig: &Rig, clip: &Clip, recording: Recording, tolerance_deg: f32) -
     }
 }
 
-/// How far a point at the joint's distance from its parent goes when it turns by `degrees`: the tolerance of what is no
-/// rotation.
+/// The keys that are enough for vectors to stay within `bound`, if they make the file smaller.
+fn reduce_vectors(
+    times: &[f32],
+    vectors: &[[f32; 3]],
+    bound: f32,
+    reduces: bool,
+) -> Option<Vec<u32>> {
+    let kept = reduces.then(|| reduce::translation_keys(times, vectors, bound))?;
+    reduce::if_smaller(kept, times.len(), VECTOR_WIDTH)
+}
+
+/// How far a point at the joint's distance from its parent goes when it turns by `degrees`: the tolerance of a
+/// translation.
 fn reach(rig: &Rig, joint: usize, degrees: f32) -> f32 {
     rig.joints[joint].rest.translation.length() * degrees.to_radians()
 }

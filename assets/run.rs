@@ -295,7 +295,8 @@ pub(super) fn run_on(
 impl Stage {
     /// Puts the actors where they are at `time`, and tells of what happened to them since `before`.
     pub(super) fn move_actors(&mut self, scene: &Scene, before: f64, time: f64) {
-        let happened = |at: f32| f64::from(at) > before && f64::from(at) <= time;
+        // In the numbers that the way is in: what has moved by now has also happened by now.
+        let happened = |at: f32| at > before as f32 && at <= time as f32;
         for (number, actor) in scene.actors().enumerate() {
             let entity = self.actors[number];
             let placed = place_at(self.places[number], actor.moves, time as f32);

@@ -9,6 +9,7 @@ use bevy_ecs::component::Component;
 use bevy_math::{Quat, Vec3};
 
 use crate::euler::EulerProduct;
+use crate::lane::Lane;
 use crate::pose::{JointTransform, ModelTransform};
 use crate::rig::Rig;
 use crate::rotation::{self, Rotation};
@@ -59,6 +60,8 @@ pub struct BlendConstraint {
     pub offset: JointTransform,
 }
 
+/// A driver that reads older frames than this is a mistyped number; it reads this old ones then.
+pub const MOST_LAG: u32 = 600;
 /// Most joints that a constraint mixes. `[Q2]`
 pub const MOST_SOURCES: usize = 4;
 
@@ -99,9 +102,7 @@ impl SkirtDriver {
             let angle = angles[axis];
             let share = if angle < 0.0 { self.outer } else { self.inner };
             let (low, high) = (self.min_deg[axis], self.max_deg[axis]);
-            (angle * share[axis])
-                .max(low.to_radians())
-                .min(high.to_radians())
+            Lane::clamp_to(angle * share[axis], low.to_radians(), high.to_radians())
         });
         driven_rest * self.product.compose(passed)
     }
@@ -118,6 +119,9 @@ impl BlendConstraint {
         offset: &JointTransform,
         sources: impl Iterator<Item = (JointTransform, Vec3)> + Clone,
     ) -> JointTransform {
+        // A weight that is no weight takes no part.
+        let weighed = |w: Vec3| Vec3::from_array(w.to_array().map(|w| w.clamp_to(0.0, f32::MAX)));
+        let sources = sources.map(|(source, weight)| (source, weighed(weight)));
         let total: Vec3 = sources.clone().map(|(_, weight)| weight).sum();
         let mut out = *offset;
         let mut turned = Rotation::identity();
@@ -231,31 +235,57 @@ impl Driver {
     }
 }
 
+/// What a driver waits for: another driver, and, where it reads that one's joint only through a swing joint which hangs on
+/// it, that swing joint.
+type Need = (usize, Option<usize>);
+
 /// The order in which the drivers of `rig` run: what one reads is set before.
 ///
-/// Swing joints run after all drivers, so a driver that reads one which hangs on what it drives is a cycle as well.
+/// Swing joints run after all drivers, so what a driver reads through one is not ordered; but a circle through swing
+/// joints is one as well.
 ///
 /// # Errors
 /// The cycle, spelled out: what reads what.
 pub fn run_order(rig: &Rig) -> Result<Vec<usize>, String> {
+    let mut needs = needs(rig);
+    sort_by_need(rig, &needs)?;
+    for needed in &mut needs {
+        needed.retain(|(_, through)| through.is_none());
+    }
+    sort_by_need(rig, &needs)
+}
+
+/// For each driver of `rig`, the drivers that set what it reads.
+fn needs(rig: &Rig) -> Vec<Vec<Need>> {
     let parents: Vec<Option<usize>> = rig.joints.iter().map(|joint| joint.parent).collect();
-    let reads: Vec<Vec<usize>> = rig.drivers.iter().map(|d| d.reads(&parents)).collect();
-    let count = rig.drivers.len();
     let mut setters: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (driver, of) in rig.drivers.iter().enumerate() {
         setters.entry(of.joint()).or_default().push(driver);
     }
-    let needs: Vec<Vec<usize>> = reads
-        .iter()
-        .map(|read| {
-            let set = read.iter().filter_map(|joint| setters.get(joint));
-            set.flatten().copied().collect()
-        })
-        .collect();
+    let active = rig.swing.iter().filter(|swing| swing.active);
+    let swinging: BTreeSet<usize> = active.map(|swing| swing.joint).collect();
+    let of = |driver: &Driver| {
+        let mut needed: Vec<Need> = Vec::new();
+        for read in driver.reads(&parents) {
+            let set = |joint: usize| setters.get(&joint).into_iter().flatten().copied();
+            needed.extend(set(read).map(|other| (other, None)));
+            if swinging.contains(&read) {
+                let above = core::iter::successors(parents[read], |&joint| parents[joint]);
+                needed.extend(above.flat_map(set).map(|other| (other, Some(read))));
+            }
+        }
+        needed
+    };
+    rig.drivers.iter().map(of).collect()
+}
+
+/// The drivers of `rig`, each after those it needs; where nothing decides by rank, then in the rig's order.
+fn sort_by_need(rig: &Rig, needs: &[Vec<Need>]) -> Result<Vec<usize>, String> {
+    let count = needs.len();
     let mut waits_for: Vec<usize> = needs.iter().map(Vec::len).collect();
     let mut readers: Vec<Vec<usize>> = vec![Vec::new(); count];
     for (driver, needed) in needs.iter().enumerate() {
-        for &other in needed {
+        for &(other, _) in needed {
             readers[other].push(driver);
         }
     }
@@ -272,58 +302,45 @@ pub fn run_order(rig: &Rig) -> Result<Vec<usize>, String> {
             }
         }
     }
-    if order.len() < count {
-        let mut waiting: Vec<usize> = (0..count).filter(|&d| waits_for[d] > 0).collect();
-        waiting.sort_by_key(|&driver| ranked(driver));
-        let needs = |driver: usize, other: usize| needs[driver].contains(&other);
-        return Err(spell_cycle(rig, &waiting, &needs));
+    if order.len() == count {
+        return Ok(order);
     }
-    swing_cycle(rig, &reads).map_or(Ok(order), Err)
+    let waiting = (0..count).filter(|&driver| waits_for[driver] > 0);
+    let first = waiting.min_by_key(|&driver| ranked(driver));
+    Err(spell_cycle(rig, needs, &waits_for, first.unwrap_or(0)))
 }
 
-/// A cycle among the drivers of `waiting`, each of which needs another.
-fn spell_cycle(rig: &Rig, waiting: &[usize], needs: &impl Fn(usize, usize) -> bool) -> String {
-    let next = |driver: usize| waiting.iter().copied().find(|&other| needs(driver, other));
-    let mut path = vec![waiting[0]];
+/// A cycle among the drivers that still wait for something, found from `first` on.
+fn spell_cycle(rig: &Rig, needs: &[Vec<Need>], waits_for: &[usize], first: usize) -> String {
+    let next = |driver: usize| {
+        let mut needed = needs[driver].iter();
+        needed.find(|&&(other, _)| waits_for[other] > 0).copied()
+    };
+    let mut path: Vec<(usize, Need)> = Vec::new();
+    let mut driver = first;
     // Whoever waits needs one that waits, so the walk comes back to where it has been.
-    while let Some(driver) = path.last().and_then(|&last| next(last)) {
-        if let Some(start) = path.iter().position(|&seen| seen == driver) {
+    while let Some(need) = next(driver) {
+        if let Some(start) = path.iter().position(|&(seen, _)| seen == driver) {
             path.drain(..start);
             break;
         }
-        path.push(driver);
+        path.push((driver, need));
+        driver = need.0;
     }
-    let link = |(index, &driver): (usize, &usize)| {
-        let other = path[(index + 1) % path.len()];
+    let link = |&(driver, (other, through)): &(usize, Need)| {
         let (own, read) = (rig.drivers[driver].joint(), rig.drivers[other].joint());
+        let (own, read) = (rig.describe(own), rig.describe(read));
         let kind = rig.drivers[driver].kind();
-        format!(
-            "the {kind} of {} reads {}",
-            rig.describe(own),
-            rig.describe(read)
-        )
+        match through {
+            None => format!("the {kind} of {own} reads {read}"),
+            Some(swing) => {
+                let swing = rig.describe(swing);
+                format!("the {kind} of {own} reads the swing joint {swing}, which hangs on {read}")
+            }
+        }
     };
-    let links: Vec<String> = path.iter().enumerate().map(link).collect();
+    let links: Vec<String> = path.iter().map(link).collect();
     links.join(", ")
-}
-
-/// A driver that reads a swing joint which hangs on the joint it drives.
-fn swing_cycle(rig: &Rig, reads: &[Vec<usize>]) -> Option<String> {
-    rig.drivers.iter().zip(reads).find_map(|(driver, reads)| {
-        let swings = |joint: usize| rig.swing.iter().any(|s| s.joint == joint && s.active);
-        let own = driver.joint();
-        let read = reads.iter().copied();
-        let read = read
-            .filter(|&joint| swings(joint))
-            .find(|&joint| rig.is_below(joint, own))?;
-        Some(format!(
-            "the {} of {} reads the swing joint {}, which hangs on {}",
-            driver.kind(),
-            rig.describe(own),
-            rig.describe(read),
-            rig.describe(own)
-        ))
-    })
 }
 
 #[cfg(test)]
@@ -399,6 +416,24 @@ mod tests {
         rig.drivers = vec![skirt(1, 2)];
         let cycle = run_order(&rig).unwrap_err();
         assert!(cycle.contains("which hangs on \"j1\""), "{cycle}");
+    }
+
+    #[test]
+    fn order_02_a_circle_through_a_swing_joint_of_another_driver_is_one() {
+        let mut rig = rig(&[None, Some(0), Some(1), Some(0)]);
+        rig.swing = vec![SwingJoint::new(2)];
+        rig.drivers = vec![skirt(1, 3), skirt(3, 2)];
+        let cycle = run_order(&rig).unwrap_err();
+        assert_eq!(
+            cycle,
+            "the skirt driver of \"j1\" (node 1) reads \"j3\" (node 3), the skirt driver of \"j3\" (node 3) \
+             reads the swing joint \"j2\" (node 2), which hangs on \"j1\" (node 1)"
+        );
+        rig.drivers = vec![skirt(3, 2)];
+        assert!(
+            run_order(&rig).is_ok(),
+            "without a circle it reads the animation"
+        );
     }
 
     #[test]

@@ -7,6 +7,11 @@ use bevy_ecs::component::Component;
 #[cfg(feature = "rig_files")]
 use serde::{Deserialize, Serialize};
 
+/// Settling longer than this is a mistyped number; it settles this long then.
+pub const MOST_PREWARM: u32 = 10_000;
+/// A higher cap on substeps per frame is none; this one holds then.
+pub const MOST_SUBSTEPS: u32 = 1000;
+
 /// Switches of the solver.
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "rig_files", derive(Serialize, Deserialize))]

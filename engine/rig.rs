@@ -40,7 +40,8 @@ pub struct Rig {
     pub colliders: Vec<StaticCollider>,
     /// Chain layers; their order is part of the result.
     pub layers: Vec<ChainLayer>,
-    /// Drivers; they run in the order of [`driver::run_order`], and where two set one joint the later one counts.
+    /// Drivers; they run in the order of [`driver::run_order`]. Where two set one joint the later one counts; a rig file
+    /// with such two is refused.
     pub drivers: Vec<Driver>,
 }
 

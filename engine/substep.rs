@@ -7,10 +7,12 @@
 use bevy_ecs::component::Component;
 use bevy_ecs::resource::Resource;
 
-use crate::profile::{DeltaPolicy, SubstepPolicy, SwingProfile};
+use crate::profile::{DeltaPolicy, MOST_PREWARM, MOST_SUBSTEPS, SubstepPolicy, SwingProfile};
 
 /// Length of a substep under [`SubstepPolicy::Fixed`], seconds: the f32 nearest to 1/60. `[T2]`
 pub const FIXED_STEP: f64 = 0.016_666_667_535_901_07;
+/// Forces per second of a substep. `[T3]`
+pub const STEP_FACTOR: f32 = 40.0;
 /// Longest substep under [`SubstepPolicy::Frame`], seconds; just above 1/60, so that 60 Hz gives one substep. `[T1]`
 pub const LONGEST_STEP: f32 = 0.016_67;
 /// A rest of a frame below this, seconds, is no substep of its own. `[T1]`
@@ -26,7 +28,7 @@ const RESULT_REACHED: f64 = 1.0 - 1e-3;
 
 /// `step(h) = min(h, H) · 40`: the factor of all forces in a substep of `seconds`. `[T3]`
 pub fn step_factor(seconds: f32) -> f32 {
-    seconds.min(LONGEST_STEP) * 40.0
+    seconds.min(LONGEST_STEP) * STEP_FACTOR
 }
 
 /// The host's clock: what time the frame about to run ends at.
@@ -160,7 +162,7 @@ impl ActorClock {
             prewarm: true,
             time: now,
         };
-        let count = profile.prewarm as usize;
+        let count = profile.prewarm.min(MOST_PREWARM) as usize;
         schedule
             .substeps
             .extend(core::iter::repeat_n(settle, count));
@@ -176,7 +178,7 @@ impl ActorClock {
     ) {
         let mut shown = now - started - self.dropped;
         let due = ((shown - DUE_EARLY) / FIXED_STEP).ceil().max(0.0) as u64;
-        let cap = u64::from(profile.max_substeps);
+        let cap = u64::from(profile.max_substeps.min(MOST_SUBSTEPS));
         let missing = due.saturating_sub(self.substeps + cap);
         if missing > 0 {
             schedule.dropped = missing as f64 * FIXED_STEP;
@@ -227,7 +229,7 @@ impl ActorClock {
         let mut remaining = elapsed;
         schedule.shown = now - started - self.dropped;
         loop {
-            if schedule.substeps.len() == profile.max_substeps as usize {
+            if schedule.substeps.len() == profile.max_substeps.min(MOST_SUBSTEPS) as usize {
                 schedule.dropped = remaining;
                 self.dropped += remaining;
                 schedule.shown -= remaining;

@@ -270,7 +270,12 @@ fn lever<L: Lane>(line: &Segment<L>, hit: &Hit<L>) -> Vec3x<L> {
 /// How deep the joint's collider reaches into a static collider it can meet, metres; 0 when it touches none.
 ///
 /// Looks at the state after a substep of one actor (a group of one lane): the measure of what `[X5]` and `[S8]` left.
-pub fn deepest_penetration(plan: &Plan, group: &Group, place: usize) -> f32 {
+pub fn deepest_penetration(
+    plan: &Plan,
+    group: &Group,
+    place: usize,
+    parallel: ParallelEpsilon,
+) -> f32 {
     let swing = &plan.swings[place];
     let Some(collider) = &swing.collider else {
         return 0.0;
@@ -281,7 +286,7 @@ pub fn deepest_penetration(plan: &Plan, group: &Group, place: usize) -> f32 {
     let body = body(swing, collider, own, false);
     let depth = |&index: &usize| {
         let placed = &group.statics[index * PLACED..][..PLACED];
-        let (target, at) = touch(&body, position, &plan.statics[index], placed)?;
+        let (target, at) = touch(&body, position, &plan.statics[index], placed, parallel)?;
         Some((target - at).length_squared().sqrt())
     };
     let depths = plan.meets[swing.meets.clone()].iter().filter_map(depth);
@@ -294,8 +299,8 @@ fn touch(
     position: Vec3x<f32>,
     other: &StaticPlan,
     placed: &[f32],
+    parallel: ParallelEpsilon,
 ) -> Option<(Vec3x<f32>, Vec3x<f32>)> {
-    let parallel = ParallelEpsilon::Documented;
     match *body.collider {
         DynamicPlan::Sphere { offset, radius } => {
             let centre = contact::place_point(position, body.rotation, Vec3x::splat(offset));

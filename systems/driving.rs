@@ -12,7 +12,7 @@ use bevy_math::Quat;
 use super::FrameSystems;
 use super::substeps::{Workers, for_each_slot};
 use crate::crowd::{Crowds, Slot};
-use crate::driver::{Driver, SkirtDriver};
+use crate::driver::{Driver, MOST_LAG, SkirtDriver};
 use crate::plan::Plan;
 use crate::pose::JointTransform;
 
@@ -60,7 +60,7 @@ fn remember(
     reset: bool,
 ) -> Quat {
     let now = shown[driver.reference].rotation;
-    let lag = driver.lag as usize;
+    let lag = driver.lag.min(MOST_LAG) as usize;
     if reset {
         history.clear();
     }

@@ -21,7 +21,7 @@ use crate::plan::Plan;
 use crate::pose::{AnimatedPose, LocalPose, PoseHealth};
 use crate::profile::SwingProfile;
 use crate::rig::{Joint, Rig, RigParts};
-use crate::rotation::Rotation;
+use crate::rotation;
 use crate::substep::{ActorClock, FrameClock, Notice};
 use crate::swing::{ActorProperties, SwingJoint};
 use crate::wind::{Wind, WindField};
@@ -310,9 +310,9 @@ fn in_model_space(properties: &ActorProperties, placed: &WorldFromActor) -> Acto
     }
 }
 
-/// A direction of the world seen from the actor.
+/// A direction of the world seen from the actor; one whose rotation is none stands straight.
 fn turned(direction: Vec3, placed: &WorldFromActor) -> Vec3 {
-    let model_from_world = Rotation::<f32>::from(placed.rotation).conjugate();
+    let model_from_world = rotation::unit_or_identity(placed.rotation.into()).conjugate();
     model_from_world.rotate(Vec3x::from(direction)).into()
 }
 

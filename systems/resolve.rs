@@ -209,7 +209,9 @@ fn resolve_slide<L: Lane, W: Witness<L>>(
         None => healthy,
     };
     if (!free).any() {
-        let (at_origin, placed) = slide.resolve(parent, origin, weight);
+        // The weight itself may be what is not finite.
+        let whole = L::select(weight.finite(), weight, L::splat(1.0));
+        let (at_origin, placed) = slide.resolve(parent, origin, whole);
         local = Vec3x::select(free, local, at_origin);
         particle = Vec3x::select(free, particle, placed);
     }

@@ -9,7 +9,7 @@
 use crate::account::{Term, Witness};
 use crate::chain::LayerPlan;
 use crate::crowd::{Group, particle};
-use crate::lane::{Lane, Vec3x};
+use crate::lane::{Lane, LaneMask, Vec3x};
 
 /// Smooths the ring of `layer`, if it is one that is smoothed.
 #[inline(always)]
@@ -20,12 +20,14 @@ pub fn smooth_ring<L: Lane, W: Witness<L>>(layer: &LayerPlan, group: &mut Group,
     let count = layer.members.len();
     let mut before = core::mem::take(&mut group.ring);
     before.clear();
-    before.extend(layer.members.iter().flat_map(|&place| {
-        let own = &group.particles[place * particle::COMPONENTS * L::LANES..];
-        own[particle::POSITION * L::LANES..][..3 * L::LANES]
-            .iter()
-            .copied()
-    }));
+    before.resize(layer.members.len() * 3 * L::LANES, 0.0);
+    for (&place, to) in layer
+        .members
+        .iter()
+        .zip(before.chunks_exact_mut(3 * L::LANES))
+    {
+        stand_in::<L>(group, place).store(to);
+    }
     let at = |k: usize| Vec3x::<L>::load(&before[(k % count) * 3 * L::LANES..]);
     let smoothed = |k: usize| {
         let (own, left, right) = (at(k), at(k + count - 1), at(k + 1));
@@ -34,8 +36,10 @@ pub fn smooth_ring<L: Lane, W: Witness<L>>(layer: &LayerPlan, group: &mut Group,
     let (centre, widening) = widening(layer, &smoothed);
     for k in 0..count {
         let position = centre + (smoothed(k) - centre) * widening;
-        let position = Vec3x::select(touches::<L>(layer, group, k), at(k), position);
+        let touches = touches::<L>(layer, group, k);
         let own = &mut group.particles[layer.members[k] * particle::COMPONENTS * L::LANES..];
+        let known = Vec3x::<L>::load(&own[particle::POSITION * L::LANES..]);
+        let position = Vec3x::select(touches | !known.finite(), known, position);
         position.store(&mut own[particle::POSITION * L::LANES..]);
         if W::LISTENS {
             let moved = position - at(k);
@@ -43,6 +47,21 @@ pub fn smooth_ring<L: Lane, W: Witness<L>>(layer: &LayerPlan, group: &mut Group,
         }
     }
     group.ring = before;
+}
+
+/// The particle at `place`; one that is not finite, which resolve will put at rest, is stood in for by its anchor, so that
+/// its neighbours do not notice. `[V8]`
+#[inline(always)]
+fn stand_in<L: Lane>(group: &Group, place: usize) -> Vec3x<L> {
+    let own = &group.particles[place * particle::COMPONENTS * L::LANES..];
+    let position = Vec3x::<L>::load(&own[particle::POSITION * L::LANES..]);
+    let healthy = position.finite();
+    if !(!healthy).any() {
+        return position;
+    }
+    let origin = Vec3x::load(&own[particle::ORIGIN * L::LANES..]);
+    let correction = Vec3x::load(&own[particle::CORRECTION * L::LANES..]);
+    Vec3x::select(healthy, position, origin - correction)
 }
 
 /// Centre of the smoothed ring, and by how much to widen it about that: never below 1. `[M2]`
@@ -60,7 +79,9 @@ fn widening<L: Lane>(layer: &LayerPlan, smoothed: &impl Fn(usize) -> Vec3x<L>) -
     let centre = sum * L::splat(1.0 / count as f32);
     let rest = L::splat(layer.rest_length);
     let one = L::splat(1.0);
-    (centre, L::select(length.lt(rest), rest / length, one))
+    // A ring that fell into one point has no shape to widen.
+    let shrunk = length.lt(rest) & L::splat(0.0).lt(length);
+    (centre, L::select(shrunk, rest / length, one))
 }
 
 /// Whether one of the links at member `k` touched something in the first pass. `[M3]`

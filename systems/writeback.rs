@@ -14,8 +14,9 @@ use crate::crowd::{Crowds, Slot, particle, result};
 use crate::lane::Vec3x;
 use crate::plan::{Plan, SwingPlan};
 use crate::pose::{LocalPose, ModelPose, ModelTransform, PoseHealth};
+use crate::profile::{RestPose, SubstepPolicy};
 use crate::rotation::{self, Rotation};
-use crate::substep::FIXED_STEP;
+use crate::substep::{FIXED_STEP, STEP_FACTOR};
 use crate::swing::{SwingReadout, SwingResult};
 
 /// Registers the systems.
@@ -104,8 +105,10 @@ fn write_local_pose(plan: &Plan, slot: &Slot, local: &mut LocalPose) {
         let shown = shown_result(slot, place);
         let to = &mut local.0[swing.joint];
         match slid(swing, &shown) {
-            // A slide joint's rotation is the animated one, which is there already.
-            Some(translation) => to.translation = translation,
+            Some(translation) => {
+                to.translation = translation;
+                to.rotation = slide_rotation(plan, slot, swing);
+            }
             None => to.rotation = in_file_frame(shown.rotation, swing.sign),
         }
     }
@@ -114,6 +117,14 @@ fn write_local_pose(plan: &Plan, slot: &Slot, local: &mut LocalPose) {
 /// Takes the mirrored axes of the parents out of a rotation again.
 fn in_file_frame(rotation: Rotation<f32>, sign: [f32; 3]) -> Quat {
     rotation.reflected(Vec3x::splat(sign)).into()
+}
+
+/// The rotation of a slide joint: the animated one of the frame, or the rest one that its children hang on. `[5.5]`
+fn slide_rotation(plan: &Plan, slot: &Slot, swing: &SwingPlan) -> Quat {
+    match slot.profile.rest_pose {
+        RestPose::Animated => slot.shown[swing.joint].rotation,
+        RestPose::Bind => plan.rest[swing.joint].rotation,
+    }
 }
 
 fn write_model_pose(plan: &Plan, local: &LocalPose, model: &mut ModelPose) {
@@ -141,6 +152,18 @@ fn write_chain_readout(plan: &Plan, slot: &Slot, readout: &mut ChainReadout) {
     }));
 }
 
+/// Length of the last substep, seconds.
+fn last_step(slot: &Slot) -> f32 {
+    let fixed = FIXED_STEP as f32;
+    match slot.profile.substeps {
+        SubstepPolicy::Fixed => fixed,
+        SubstepPolicy::Frame => {
+            let last = slot.schedule.substeps.last();
+            last.map_or(fixed, |last| last.step / STEP_FACTOR)
+        }
+    }
+}
+
 fn read_swing(plan: &Plan, slot: &Slot, place: usize) -> SwingResult {
     let shown = shown_result(slot, place);
     let own = &slot.group.particles[place * particle::COMPONENTS..];
@@ -149,14 +172,18 @@ fn read_swing(plan: &Plan, slot: &Slot, place: usize) -> SwingResult {
     let now: Vec3 = Vec3x::load(&own[particle::POSITION..]).into();
     let before: Vec3 = Vec3x::load(&own[particle::PREVIOUS..]).into();
     let swing = &plan.swings[place];
-    let rotation = in_file_frame(shown.rotation, swing.sign);
+    let rotation = if swing.slide.is_some() {
+        slide_rotation(plan, slot, swing)
+    } else {
+        in_file_frame(shown.rotation, swing.sign)
+    };
     let animated = slot.shown[swing.joint].rotation.into();
     SwingResult {
         particle: shown.particle.into(),
         rotation,
         translation: slid(swing, &shown),
         deflection: rotation::angle_between(animated, rotation.into()),
-        velocity: (now - before) / FIXED_STEP as f32,
+        velocity: (now - before) / last_step(slot),
         hits: own[particle::HITS] as u32,
         // No hit has a normal of length zero; before the first there is none.
         last_hit: (normal != Vec3::ZERO).then_some((normal, at)),

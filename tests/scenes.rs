@@ -287,3 +287,33 @@ fn order_02_drivers_in_a_circle_are_refused_with_the_circle() {
         "{message}"
     );
 }
+
+#[test]
+fn root_01_a_told_teleport_is_not_felt_whatever_its_time_rounds_to() {
+    let rig = "chains: [(root: \"ribbon_0\"), (root: \"hair_back_0_0\")]";
+    // As f32 some of these are above the frame's time and some below; all are nearer than the threshold.
+    for time in ["1.5", "1.6", "1.1", "0.7"] {
+        let step = |kind: &str| {
+            let moves = format!("moves: [(time: {time}, position: (0.9, 0, 0), kind: {kind})]");
+            let fields = format!("seconds: 2, rate_hz: 40, actors: [({moves})]");
+            let report = run_in(&mannequin(rig, &fields), false).unwrap();
+            let named = |m: &&Measure| m.name == "largest step";
+            report.measures.iter().find(named).unwrap().value
+        };
+        assert!(step("teleport") < 2.0, "at {time} s: {}°", step("teleport"));
+        assert!(step("jump") > 10.0, "0.9 m in a frame are felt");
+    }
+}
+
+#[test]
+fn limits_of_the_other_motion_are_warned_of() {
+    let rig =
+        "chains: [(joints: [\"sleeve_l\"], parameters: (motion: slide, limit_x_deg: (-5, 5)))]";
+    let report = run_in(&mannequin(rig, "seconds: 0.1"), false).unwrap();
+    let mut warnings = report.warnings.iter();
+    assert!(
+        warnings.any(|w| w.contains("\"sleeve_l\"") && w.contains("have no effect on it")),
+        "{:?}",
+        report.warnings
+    );
+}

@@ -67,6 +67,7 @@ impl RigFile {
             out.swing.push(swing);
         }
         check_references(rig, &planned, &mut out);
+        warn_of_other_motion(rig, &planned, &mut out);
         for (index, collider) in self.rules.colliders.iter().enumerate() {
             let path = root.field("colliders").index(index);
             let collider = static_collider(&names, collider, &path, &mut out);
@@ -274,6 +275,32 @@ fn virtual_tip(tail: super::Tail) -> Tip {
     Tip::Tail {
         axis: axis / axis.length(),
         length: tail.length,
+    }
+}
+
+/// Warns of limits that are of the other kind of motion, and so have no effect.
+fn warn_of_other_motion(rig: &Rig, planned: &[Planned], out: &mut Resolution) {
+    for plan in planned {
+        let p = &plan.parameters;
+        let turns = [p.limit_x_deg, p.limit_y_deg, p.limit_z_deg];
+        let slides = [p.slide_x_mm, p.slide_y_mm, p.slide_z_mm];
+        let is_set = |intervals: &[Option<(f32, f32)>; 3]| intervals.iter().any(Option::is_some);
+        let (unused, motion) = match p.motion {
+            Some(MotionRule::Slide) => (
+                is_set(&turns),
+                "slides: limit_x_deg, limit_y_deg and limit_z_deg have",
+            ),
+            _ => (
+                is_set(&slides),
+                "turns: slide_x_mm, slide_y_mm and slide_z_mm have",
+            ),
+        };
+        if unused {
+            let joint = rig.describe(plan.picked.joint);
+            let place = &plan.chain;
+            out.warnings
+                .push(format!("{place}: {joint} {motion} no effect on it"));
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use super::schema::{
     PlacementRule, Rules, ShapeRule, SkirtDriverRule, StaticRule,
 };
 use crate::assets::text::{Faults, FieldPath, VERSION, did_you_mean, quoted};
-use crate::driver::MOST_SOURCES;
+use crate::driver::{MOST_LAG, MOST_SOURCES};
 
 /// Largest factor: far above anything that moves sensibly, far below overflow.
 const LARGEST: f32 = 1e4;
@@ -22,8 +22,6 @@ const SIGNED: RangeInclusive<f32> = -LARGEST..=LARGEST;
 const LENGTH: RangeInclusive<f32> = 0.0..=FARTHEST;
 const COORDINATE: RangeInclusive<f32> = -FARTHEST..=FARTHEST;
 const TURN: RangeInclusive<f32> = -180.0..=180.0;
-/// A driver that reads older frames than this is a mistyped number.
-const MOST_LAG: u32 = 600;
 
 /// Every fault of the file that shows without a model.
 pub(super) fn check(rules: &Rules) -> Faults {

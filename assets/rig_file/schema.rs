@@ -176,11 +176,11 @@ parameters! {
     root_horizontal_weight: f32,
     /// Vertical root motion that it feels, 0 to 1.
     root_vertical_weight: f32,
-    /// Lowest and highest turn about x from rest, degrees, −180 to 180; (0, 0) locks. Default free.
+    /// Swing: lowest and highest turn about x from rest, degrees, −180 to 180; (0, 0) locks. Default free.
     limit_x_deg: (f32, f32),
-    /// Lowest and highest turn about y, degrees.
+    /// Swing: lowest and highest turn about y, degrees.
     limit_y_deg: (f32, f32),
-    /// Lowest and highest turn about z, degrees.
+    /// Swing: lowest and highest turn about z, degrees.
     limit_z_deg: (f32, f32),
     /// Slide: lowest and highest shift along x, millimetres.
     slide_x_mm: (f32, f32),
@@ -188,11 +188,11 @@ parameters! {
     slide_y_mm: (f32, f32),
     /// Slide: lowest and highest shift along z, millimetres.
     slide_z_mm: (f32, f32),
-    /// Another swing joint that the middle of the limits follows. `[V2]`
+    /// Swing: another swing joint that the middle of the limits follows. `[V2]`
     reference_limit: ReferenceRule,
     /// What meets the static colliders, at the particle.
     collider: ColliderRule,
-    /// Share of the animation in a bake, 0 to 1: *0 physics, 1 animation*. `[V4]`
+    /// Share of the animation, 0 to 1: *0 physics, 1 animation*; of joints that turn. `[V4]`
     bake_weight: f32,
 }
 

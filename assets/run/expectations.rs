@@ -349,7 +349,12 @@ fn length_error(stage: &Stage, actor: usize) -> Seen {
 }
 
 fn penetration(stage: &Stage, actor: usize) -> Seen {
-    worst_joint(stage, actor, deepest_penetration)
+    let seat = stage.host.world.get::<Seat>(stage.actors[actor])?;
+    let crowd = &stage.host.world.resource::<Crowds>().0[seat.crowd];
+    let parallel = crowd.slots[seat.slot].profile.parallel_epsilon;
+    worst_joint(stage, actor, |plan, group, place| {
+        deepest_penetration(plan, group, place, parallel)
+    })
 }
 
 /// The largest value of a measure over an actor's moving joints, with the joint.

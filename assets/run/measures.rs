@@ -210,10 +210,7 @@ impl Seen {
         };
         self.last = time;
         let moving = readout.0.iter().flatten();
-        if moving
-            .clone()
-            .any(|result| result.velocity.length() > AT_REST)
-        {
+        if moving.clone().any(|result| !is_slow(result)) {
             self.moving = time;
         }
         match self.before.take() {
@@ -231,7 +228,8 @@ impl Seen {
         self.look_at_limits(rig, crowd, slot, readout);
         self.look_at_rings(crowd, slot, time);
         for place in 0..crowd.plan.swings.len() {
-            let depth = deepest_penetration(&crowd.plan, &slot.group, place);
+            let parallel = slot.profile.parallel_epsilon;
+            let depth = deepest_penetration(&crowd.plan, &slot.group, place, parallel);
             self.penetration = self.penetration.max(depth);
         }
         self.before = Some(frame);
@@ -307,6 +305,11 @@ impl Seen {
         }
         Some(Some((self.moving - self.changed).max(0.0)))
     }
+}
+
+/// Whether a particle is at rest; one whose velocity is not finite is not.
+fn is_slow(result: &SwingResult) -> bool {
+    result.velocity.length() <= AT_REST
 }
 
 /// How far a joint is from where its limits are centred: degrees, or millimetres for a slide joint.

@@ -7,7 +7,7 @@ use super::stays_inside;
 use super::world::WindRule;
 use crate::assets::rig_file::ranges::{direction, in_range, point};
 use crate::assets::text::{Faults, FieldPath, VERSION, one_of, quoted};
-use crate::profile::{JointOrder, SubstepPolicy, SwingProfile};
+use crate::profile::{JointOrder, MOST_PREWARM, MOST_SUBSTEPS, SubstepPolicy, SwingProfile};
 
 /// Of winds: far above what moves anything sensibly.
 const STRENGTH: RangeInclusive<f32> = -1e3..=1e3;
@@ -90,12 +90,12 @@ pub(in crate::assets) fn profile(profile: &SwingProfile, path: &FieldPath, fault
         let fault = "found true, expected it with substeps: fixed";
         faults.add(&path.field("split_motion"), fault);
     }
-    if p.prewarm > 10_000 {
-        let fault = format!("found {}, expected at most 10000", p.prewarm);
+    if p.prewarm > MOST_PREWARM {
+        let fault = format!("found {}, expected at most {MOST_PREWARM}", p.prewarm);
         faults.add(&path.field("prewarm"), fault);
     }
-    if !(1..=1000).contains(&p.max_substeps) {
-        let fault = format!("found {}, expected 1 to 1000", p.max_substeps);
+    if !(1..=MOST_SUBSTEPS).contains(&p.max_substeps) {
+        let fault = format!("found {}, expected 1 to {MOST_SUBSTEPS}", p.max_substeps);
         faults.add(&path.field("max_substeps"), fault);
     }
     for (field, value, highest) in [

@@ -15,8 +15,9 @@ use super::{Rigged, bytes, file_size, progress_bar, read_rigged, show_warnings, 
 
 /// Simulate swing joints on a model's clips and write the motion into them.
 ///
-/// Every clip (or those named) is played over its real length; the rotations of the swing joints replace the tracks that
-/// the clip had for them. Everything else in the file stays as it is, byte for byte.
+/// Every clip (or those named) is played over its real length; what the swing joints did (rotations, of slide joints
+/// translations) and what drivers set replaces the tracks that the clip had for it. Everything else in the file stays as
+/// it is, byte for byte.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
     flounce bake fox.glb --rig fox_tail.ron -o fox_swinging.glb\n  \
@@ -45,7 +46,8 @@ pub struct BakeArguments {
     /// Length of the motion of a model without clips; others keep their own lengths [default: 2]
     #[arg(long, value_name = "S")]
     seconds: Option<f32>,
-    /// Drop keys as long as no joint turns by more than this; 0 keeps all
+    /// Drop keys as long as no joint turns by more than this (what slides may shift as far as that turns its distance
+    /// from its parent); 0 keeps all
     #[arg(long, value_name = "DEG", default_value_t = 0.0)]
     tolerance_deg: f32,
     #[command(flatten)]

@@ -8,7 +8,7 @@ use flounce::profile::SwingProfile;
 /// Switches of the solver.
 #[derive(Args)]
 pub struct ProfileArguments {
-    /// Set a switch of the solver, over the scene's; may be given several times
+    /// Set a switch of the solver, over what a scene says; may be given several times
     #[arg(
         long = "profile",
         value_name = "KEY=VALUE",
@@ -51,9 +51,10 @@ fn long_help() -> String {
         keys.iter().map(|row| column(row).len()).max().unwrap_or(0)
     };
     let (keys_wide, defaults_wide) = (width(|row| &row.0), width(|row| &row.1));
-    let mut text = "Set a switch of the solver, over the scene's; may be given several times.\n\n\
+    let mut text =
+        "Set a switch of the solver, over what a scene says; may be given several times.\n\n\
                     Keys, their defaults and what they may be:"
-        .to_owned();
+            .to_owned();
     for (key, default, choices) in &keys {
         text += &format!("\n  {key:<keys_wide$}  {default:<defaults_wide$}  {choices}");
     }

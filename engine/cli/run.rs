@@ -84,10 +84,7 @@ fn print(report: &RunReport, profile: &ProfileArguments) {
         report.seconds * 1e9 / steps.max(1) as f64,
     );
     for measure in &report.measures {
-        println!(
-            "saw    {} {:.3} {}",
-            measure.name, measure.value, measure.unit
-        );
+        println!("saw    {measure}");
     }
     println!("state  {}", report.state);
     for file in &report.written {

@@ -4,6 +4,7 @@ use bevy_math::{DVec3, Quat, Vec3};
 use flounce::chain::{ChainLayer, ChainReadout};
 use flounce::collider::Mask;
 use flounce::plan::Plan;
+use flounce::pose::PoseHealth;
 use flounce::profile::SwingProfile;
 use flounce::rig::Rig;
 use flounce::swing::ActorProperties;
@@ -261,4 +262,24 @@ fn ring_03_a_row_is_open() {
     };
     assert_eq!(hits(false), 0, "an open row");
     assert!(hits(true) > 0, "a closed ring");
+}
+
+/// One joint whose numbers overflow in every substep is put at rest; the others of its ring swing on.
+#[test]
+fn det_01_a_strand_that_overflows_does_not_put_its_ring_at_rest() {
+    let mut rig = ring8(true, 0.15, soft());
+    let bad = rig.swing[0].joint;
+    rig.swing[0].mass = f32::INFINITY;
+    let mut stage = Stage::new(&rig);
+    let mut frames = Vec::new();
+    for frame in 0..120 {
+        frames.push(walk(&mut stage, frame));
+        let health = stage.host.world.get::<PoseHealth>(stage.actor).unwrap();
+        assert_eq!(health.invalid, [bad], "frame {frame}");
+    }
+    let moved = |frame: &Frame, swing: usize| frame.swings[swing].unwrap().particle;
+    let others = (0..rig.swing.len()).filter(|&swing| !rig.is_below(rig.swing[swing].joint, bad));
+    let swinging =
+        others.filter(|&s| moved(&frames[60], s).distance(moved(&frames[119], s)) > 1e-3);
+    assert!(swinging.count() >= 14, "the other strands swing");
 }
