@@ -41,12 +41,10 @@ pub mod particle {
     pub const HIT_NORMAL: usize = 24;
     /// Where the last hit left the particle, true model space.
     pub const HIT_POSITION: usize = 27;
-    /// Velocity under [`crate::profile::ForcePolicy::VelocityAdd`] and `VelocityReplace`. `[S7]`
-    pub const VELOCITY: usize = 30;
-    /// Origin of the parent in model space; slide joints only.
-    pub const PARENT: usize = 33;
+    /// Of a slide joint, in the place of the angles that it does not have: the origin of its parent in model space.
+    pub const PARENT: usize = ANGLES;
     /// Number of components.
-    pub const COMPONENTS: usize = 36;
+    pub const COMPONENTS: usize = 30;
 }
 
 /// Components of a joint's result after a substep.
@@ -119,6 +117,9 @@ pub struct Group {
     pub lanes: usize,
     /// `[swing joint][`[`particle`]`][lane]`
     pub particles: Vec<f32>,
+    /// Velocities under [`crate::profile::ForcePolicy::VelocityAdd`] and `VelocityReplace`, `[swing joint][x y z][lane]`;
+    /// beside the particles, which most profiles then read without them. `[S7]`
+    pub velocities: Vec<f32>,
     /// Results of the last substep, `[swing joint][`[`result`]`][lane]`.
     pub results: Vec<f32>,
     /// Results of the substep before.
@@ -157,6 +158,7 @@ impl Group {
         Self {
             lanes,
             particles: vec![0.0; swings * particle::COMPONENTS * lanes],
+            velocities: vec![0.0; swings * 3 * lanes],
             results: vec![0.0; swings * result::COMPONENTS * lanes],
             results_before: vec![0.0; swings * result::COMPONENTS * lanes],
             statics: vec![0.0; plan.statics.len() * PLACED * lanes],

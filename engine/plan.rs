@@ -38,6 +38,9 @@ pub struct Plan {
     pub root_correction: Option<usize>,
     /// The moving swing joints, by depth, inside a depth in the rig's order.
     pub swings: Vec<SwingPlan>,
+    /// For each of `swings`, its rest transform against its parent, scaled and rigid; read under
+    /// [`crate::profile::RestPose::Bind`].
+    pub rest_locals: Vec<Rigid<f32>>,
     /// Ranges of `swings` of equal depth, shallow first.
     pub depths: Vec<Range<usize>>,
     /// For each swing joint of the rig, its place in `swings`; `None` when it is passive or inactive.
@@ -86,9 +89,7 @@ pub struct SwingPlan {
     /// Length of the bone at rest, metres in model space; 0 for slide joints.
     pub length: f32,
     /// Of a joint that slides.
-    pub slide: Option<SlidePlan>,
-    /// Its rest transform against its parent, scaled and rigid; read under [`crate::profile::RestPose::Bind`].
-    pub rest_local: Rigid<f32>,
+    pub slide: Option<Box<SlidePlan>>,
     /// ±1 per axis: which axes of the parent are mirrored at rest; turns local rotations of the file into the model's.
     pub sign: [f32; 3],
     /// (1 − damping)²: inertia kept per substep. `[S5]`
@@ -185,6 +186,7 @@ impl Plan {
             metres_per_unit: rig.metres_per_unit,
             root_correction: rig.root_correction,
             swings: Vec::with_capacity(moving.len()),
+            rest_locals: Vec::with_capacity(moving.len()),
             depths: ranges_of_equal(moving.iter().map(|&(depth, ..)| depth)),
             place_of_swing,
             between: Vec::new(),
@@ -196,6 +198,7 @@ impl Plan {
         };
         for &(_, source, bone) in &moving {
             let swing = plan.swing(rig, &tree, source, bone);
+            plan.rest_locals.push(plan.rest_local(&tree, swing.joint));
             plan.swings.push(swing);
         }
         plan.join_chains(rig, &tree);
@@ -238,8 +241,7 @@ impl Plan {
             tip_swing: bone.tip.and_then(|tip| self.moving_swing(tree, tip)),
             axis: bone.axis.to_array(),
             length: bone.length,
-            slide: SlidePlan::new(rig, tree, swing),
-            rest_local: self.rest_local(tree, joint),
+            slide: SlidePlan::new(rig, tree, swing).map(Box::new),
             sign,
             inertia: (1.0 - swing.damping) * (1.0 - swing.damping),
             stiffness: swing.stiffness,
@@ -259,7 +261,7 @@ impl Plan {
             },
             root_horizontal_weight: swing.root_horizontal_weight,
             root_vertical_weight: swing.root_vertical_weight,
-            limit: self.limit(tree, swing, sign),
+            limit: self.limit(rig, tree, swing, sign),
             is_reference: false,
             collider,
             meets,
@@ -275,11 +277,20 @@ impl Plan {
         parent.scaled(&self.rest[joint])
     }
 
-    fn limit(&self, tree: &SwingTree, swing: &SwingJoint, sign: [f32; 3]) -> Option<LimitPlan> {
+    fn limit(
+        &self,
+        rig: &Rig,
+        tree: &SwingTree,
+        swing: &SwingJoint,
+        sign: [f32; 3],
+    ) -> Option<LimitPlan> {
         let limit = swing.limit.filter(|_| swing.motion == Motion::Swing)?;
         let signs = limit::angle_signs(sign);
         let reference = swing.reference_limit.and_then(|reference| {
             let place = self.moving_swing(tree, reference.joint)?;
+            // A slide joint does not turn: it leaves the limit where it is.
+            tree.swing_of_joint[reference.joint]
+                .filter(|&source| rig.swing[source].motion == Motion::Swing)?;
             let theirs = limit::angle_signs(self.parent_sign(tree, reference.joint));
             let weight = core::array::from_fn(|axis| reference.weight * signs[axis] * theirs[axis]);
             Some((place, weight))

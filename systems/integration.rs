@@ -73,9 +73,11 @@ pub fn integrate_particle<L: Lane, W: Witness<L>>(
         force = coupled;
     }
     if W::LISTENS {
-        note_parts(place, &parts, own, profile, forces, witness);
+        let velocity = &group.velocities[place * 3 * L::LANES..];
+        note_parts(place, &parts, velocity, profile, forces, witness);
     }
-    let moved = displaced(position, &parts, force, own, profile, forces);
+    let velocity = &mut group.velocities[place * 3 * L::LANES..];
+    let moved = displaced(position, &parts, force, velocity, profile, forces);
     let kept = if swing.slide.is_some() {
         moved
     } else {
@@ -117,7 +119,7 @@ pub fn hang_joint<L: Lane>(
     forces: &Forces<L>,
 ) -> (Rigid<L>, Vec3x<L>) {
     let swing = &plan.swings[place];
-    let rest = rest_transform::<L>(plan, swing, group, pose, profile.rest_pose);
+    let rest = rest_transform::<L>(plan, place, group, pose, profile.rest_pose);
     let correction = forces.correction(swing);
     let from = place * particle::COMPONENTS * L::LANES;
     if swing.slide.is_some() {
@@ -144,7 +146,7 @@ fn displaced<L: Lane>(
     position: Vec3x<L>,
     parts: &Parts<L>,
     force: Vec3x<L>,
-    own: &mut [f32],
+    velocity: &mut [f32],
     profile: &SwingProfile,
     forces: &Forces<L>,
 ) -> Vec3x<L> {
@@ -156,7 +158,6 @@ fn displaced<L: Lane>(
             }
         };
     }
-    let velocity = &mut own[particle::VELOCITY * L::LANES..];
     let kept = Vec3x::load(velocity) * L::splat(1.0 - profile.velocity_damping);
     let next = kept + force * forces.scale;
     next.store(velocity);
@@ -181,7 +182,7 @@ fn displacement_share<L: Lane>(profile: &SwingProfile, forces: &Forces<L>) -> L 
 fn note_parts<L: Lane, W: Witness<L>>(
     place: usize,
     parts: &Parts<L>,
-    own: &[f32],
+    velocity: &[f32],
     profile: &SwingProfile,
     forces: &Forces<L>,
     witness: &mut W,
@@ -194,7 +195,7 @@ fn note_parts<L: Lane, W: Witness<L>>(
     };
     witness.note(place, Term::Inertia, inertia);
     if profile.force != ForcePolicy::Direct {
-        let kept = Vec3x::load(&own[particle::VELOCITY * L::LANES..]);
+        let kept = Vec3x::load(velocity);
         let kept = kept * L::splat(1.0 - profile.velocity_damping);
         witness.note(place, Term::Velocity, kept * forces.step);
     }
@@ -213,12 +214,12 @@ fn note_parts<L: Lane, W: Witness<L>>(
 #[inline(always)]
 fn rest_transform<L: Lane>(
     plan: &Plan,
-    swing: &SwingPlan,
+    place: usize,
     group: &Group,
     pose: usize,
     rest_pose: RestPose,
 ) -> Rigid<L> {
-    let joints = plan.rest.len();
+    let (swing, joints) = (&plan.swings[place], plan.rest.len());
     match (rest_pose, swing.hold) {
         (RestPose::Animated, Hold::Animated) => group.model(pose, swing.joint, joints),
         (RestPose::Animated, Hold::Swing(_)) => {
@@ -227,7 +228,7 @@ fn rest_transform<L: Lane>(
         }
         (RestPose::Bind, _) => {
             let parent = parent_transform(plan, swing, group, pose);
-            parent.compose(Rigid::splat(swing.rest_local))
+            parent.compose(Rigid::splat(plan.rest_locals[place]))
         }
     }
 }

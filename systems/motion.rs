@@ -193,10 +193,10 @@ pub fn carry_particles<L: Lane, W: Witness<L>>(
                 witness.note(place, Term::Motion, carried - shifted);
             }
         }
-        let velocity = Vec3x::load(&own[particle::VELOCITY * L::LANES..]);
+        let own = &mut group.velocities[place * 3 * L::LANES..];
+        let velocity = Vec3x::load(own);
         let turned = velocity.lerp(moved.r.rotate(velocity), inertia);
-        let turned = Vec3x::select(carries, turned, velocity);
-        turned.store(&mut own[particle::VELOCITY * L::LANES..]);
+        Vec3x::select(carries, turned, velocity).store(own);
     }
 }
 

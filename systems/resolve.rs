@@ -99,7 +99,7 @@ fn resolve_rotation<L: Lane, W: Witness<L>>(
 ) {
     let swing = &plan.swings[place];
     let joint = Joint::<L>::load(group, place);
-    let (local, target) = local_and_target::<L>(plan, swing, group, profile, pose);
+    let (local, target) = local_and_target::<L>(plan, place, group, profile, pose);
     let held = held_at_rest::<L>(plan, group, pose, place);
     let mut free = deviation(
         swing,
@@ -141,16 +141,18 @@ fn resolve_rotation<L: Lane, W: Witness<L>>(
 #[inline(always)]
 fn local_and_target<L: Lane>(
     plan: &Plan,
-    swing: &SwingPlan,
+    place: usize,
     group: &Group,
     profile: &SwingProfile,
     pose: usize,
 ) -> (Rotation<L>, Rotation<L>) {
-    let animated = group.local::<L>(pose, swing.joint, plan.rest.len()).r;
+    let animated = group
+        .local::<L>(pose, plan.swings[place].joint, plan.rest.len())
+        .r;
     match profile.rest_pose {
         RestPose::Animated => (animated, Rotation::identity()),
         RestPose::Bind => {
-            let local = Rotation::splat(swing.rest_local.r.lane(0));
+            let local = Rotation::splat(plan.rest_locals[place].r.lane(0));
             (local, local.conjugate() * animated)
         }
     }
@@ -267,13 +269,11 @@ fn store_position<L: Lane>(
     let own = &mut group.particles[place * particle::COMPONENTS * L::LANES..]
         [..particle::COMPONENTS * L::LANES];
     if (!healthy).any() {
-        let mut forget = |component: usize, to: Vec3x<L>| {
-            let before = Vec3x::load(&own[component * L::LANES..]);
-            let kept = Vec3x::select(healthy, before, to);
-            kept.store(&mut own[component * L::LANES..]);
-        };
-        forget(particle::PREVIOUS, position);
-        forget(particle::VELOCITY, Vec3x::splat([0.0; 3]));
+        let previous = &mut own[particle::PREVIOUS * L::LANES..];
+        Vec3x::select(healthy, Vec3x::load(previous), position).store(previous);
+        let velocity = &mut group.velocities[place * 3 * L::LANES..];
+        let still = Vec3x::<L>::splat([0.0; 3]);
+        Vec3x::select(healthy, Vec3x::load(velocity), still).store(velocity);
     }
     position.store(&mut own[particle::POSITION * L::LANES..]);
 }

@@ -291,6 +291,7 @@ fn rest_particles<L: Lane>(plan: &Plan, group: &mut Group, profile: &SwingProfil
         time: 0.0,
     };
     group.particles.fill(0.0);
+    group.velocities.fill(0.0);
     let forces = Forces::new(group, &still, hips);
     for place in 0..plan.swings.len() {
         hang_joint::<L>(plan, place, group, profile, 0, &forces);
@@ -302,7 +303,7 @@ fn rest_particle<L: Lane>(plan: &Plan, group: &mut Group, profile: &SwingProfile
     let swing = &plan.swings[place];
     let local = match profile.rest_pose {
         RestPose::Animated => group.local::<L>(0, swing.joint, plan.rest.len()),
-        RestPose::Bind => Rigid::splat(swing.rest_local),
+        RestPose::Bind => Rigid::splat(plan.rest_locals[place]),
     };
     let own = &mut group.particles[place * particle::COMPONENTS * L::LANES..];
     let origin = Vec3x::load(&own[particle::ORIGIN * L::LANES..]);
@@ -312,7 +313,6 @@ fn rest_particle<L: Lane>(plan: &Plan, group: &mut Group, profile: &SwingProfile
     let position = origin - correction + reach;
     position.store(&mut own[particle::POSITION * L::LANES..]);
     position.store(&mut own[particle::PREVIOUS * L::LANES..]);
-    Vec3x::<L>::splat([0.0; 3]).store(&mut own[particle::VELOCITY * L::LANES..]);
     rest.store(&mut own[particle::ROTATION * L::LANES..]);
     let to = &mut group.results[place * result::COMPONENTS * L::LANES..];
     local.r.store(&mut to[result::ROTATION * L::LANES..]);
@@ -326,6 +326,6 @@ fn forget_speed<L: Lane>(plan: &Plan, group: &mut Group) {
         let own = &mut group.particles[place * particle::COMPONENTS * L::LANES..];
         let position = Vec3x::<L>::load(&own[particle::POSITION * L::LANES..]);
         position.store(&mut own[particle::PREVIOUS * L::LANES..]);
-        Vec3x::<L>::splat([0.0; 3]).store(&mut own[particle::VELOCITY * L::LANES..]);
     }
+    group.velocities.fill(0.0);
 }

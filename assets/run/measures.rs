@@ -318,7 +318,7 @@ fn deviation(rig: &Rig, crowd: &Crowd, slot: &Slot, swing: usize, result: &Swing
     let rest = rig.joints[of.joint].rest;
     if of.motion == Motion::Slide {
         let place = crowd.plan.place_of_swing[swing];
-        let slide = place.and_then(|place| crowd.plan.swings[place].slide);
+        let slide = place.and_then(|place| crowd.plan.swings[place].slide.as_ref());
         let scale = slide.map_or(Vec3::ONE, |slide| Vec3::from_array(slide.scale).abs());
         let shift = result.translation.unwrap_or(rest.translation) - rest.translation;
         return shift * scale * 1e3;
