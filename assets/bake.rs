@@ -14,7 +14,6 @@ use super::container::Container;
 use super::patch::{BakedClip, BakedTarget, BakedTrack, BakedValues, PatchOptions, Patched, patch};
 use super::reduce;
 use super::state_hash::StateHash;
-use crate::bone::SwingTree;
 use crate::clip::{self, Clip};
 use crate::driver::Driver;
 use crate::pose::JointTransform;
@@ -27,7 +26,7 @@ pub mod recording;
 
 pub use options::{BakeOptions, MOST_NUMBERS, check, check_size, count_frames, select_clips};
 
-use moved::moved_properties;
+use moved::{moved_properties, moving_swings};
 use recording::Recording;
 
 /// Numbers of a rotation key.
@@ -101,12 +100,7 @@ impl BakeReport {
 
 /// Number of swing joints of `rig` that move.
 pub fn moving_joints(rig: &Rig) -> usize {
-    let tree = SwingTree::new(rig);
-    let moving = rig.swing.iter().enumerate();
-    moving
-        .filter(|(index, swing)| tree.swing_of_joint[swing.joint] == Some(*index))
-        .filter(|(_, swing)| swing.active && tree.bone(swing).is_ok())
-        .count()
+    moving_swings(rig).len()
 }
 
 /// Number of joints of `rig` that drivers set and that do not swing themselves.
@@ -318,16 +312,8 @@ fn reach(rig: &Rig, joint: usize, degrees: f32) -> f32 {
 
 #[cfg(test)]
 mod tests {
+    use super::options::tests::still;
     use super::*;
-
-    fn still(duration: f32) -> Arc<Clip> {
-        Arc::new(Clip {
-            name: "still".to_owned(),
-            source: 0,
-            tracks: Vec::new(),
-            duration,
-        })
-    }
 
     #[test]
     fn rotations_for_files_are_unit_and_on_one_hemisphere() {

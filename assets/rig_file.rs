@@ -48,6 +48,7 @@ pub(super) mod ranges;
 mod schema;
 mod ties;
 
+pub(super) use schema::is_default;
 pub use schema::{
     BakeCurveRule, BlendConstraintRule, ChainRule, ColliderRule, FieldRule, LayerRule, MotionRule,
     Parameters, PlacementRule, ProductRule, ReferenceRule, Rules, ShapeRule, SkirtDriverRule,

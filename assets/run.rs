@@ -96,8 +96,6 @@ pub struct Stage {
     pub(super) rig: Rig,
     pub(super) host: Headless,
     pub(super) actors: Vec<Entity>,
-    /// Of each actor, where it stands.
-    places: Vec<Vec3>,
     inputs: Vec<(PathBuf, StateHash)>,
     pub(super) warnings: Vec<String>,
 }
@@ -133,7 +131,6 @@ pub(super) fn stage_on(scene: &Scene, inputs: &Inputs) -> Result<Stage, Error> {
         rig: rig.clone(),
         host,
         actors,
-        places: scene.actors().map(|actor| actor.offset).collect(),
         inputs: inputs.hashes.clone(),
         warnings,
     })
@@ -299,7 +296,7 @@ impl Stage {
         let happened = |at: f32| at > before as f32 && at <= time as f32;
         for (number, actor) in scene.actors().enumerate() {
             let entity = self.actors[number];
-            let placed = place_at(self.places[number], actor.moves, time as f32);
+            let placed = place_at(actor.offset, actor.moves, time as f32);
             let world = &mut self.host.world;
             world.entity_mut(entity).insert(placed);
             let teleports = actor.moves.iter();

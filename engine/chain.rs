@@ -95,10 +95,6 @@ impl LayerPlan {
             .iter()
             .zip(next)
             .map(|(&a, &b)| (b - a).length_squared().sqrt());
-        let start = plan.meets.len();
-        let met = rig.colliders.iter().enumerate();
-        let met = met.filter(|(_, other)| layer.mask.meets(other.collider.mask));
-        plan.meets.extend(met.map(|(index, _)| index));
         Some(Self {
             source,
             links: members.len() - usize::from(!layer.around),
@@ -106,7 +102,7 @@ impl LayerPlan {
             radius: layer.radius,
             smoothing,
             rest_length: sides.sum(),
-            meets: start..plan.meets.len(),
+            meets: plan.list_met(rig, layer.mask),
             members: members.into_iter().map(|(place, _)| place).collect(),
         })
     }

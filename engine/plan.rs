@@ -12,7 +12,7 @@ use bevy_math::Vec3;
 
 use crate::bone::{Bone, SwingTree};
 use crate::chain::LayerPlan;
-use crate::collider::{Collider, PlacedShape, StaticCollider};
+use crate::collider::{Collider, Mask, PlacedShape, StaticCollider};
 use crate::driver::{self, Driver};
 use crate::limit::{self, LimitPlan};
 use crate::pose::{JointTransform, ModelTransform, Rigid};
@@ -327,12 +327,18 @@ impl Plan {
 
     /// The static colliders that share a bit with the joint's own, in the rig's order. `[X3]`
     fn list_of_statics(&mut self, rig: &Rig, swing: &SwingJoint, collides: bool) -> Range<usize> {
-        let start = self.meets.len();
-        if let (true, Some(own)) = (collides, swing.collider) {
-            let met = rig.colliders.iter().enumerate();
-            let met = met.filter(|(_, other)| own.mask.meets(other.collider.mask));
-            self.meets.extend(met.map(|(index, _)| index));
+        match swing.collider.filter(|_| collides) {
+            Some(own) => self.list_met(rig, own.mask),
+            None => self.meets.len()..self.meets.len(),
         }
+    }
+
+    /// Appends the static colliders that share a bit with `mask` to [`Plan::meets`], in the rig's order.
+    pub(crate) fn list_met(&mut self, rig: &Rig, mask: Mask) -> Range<usize> {
+        let start = self.meets.len();
+        let met = rig.colliders.iter().enumerate();
+        let met = met.filter(|(_, other)| mask.meets(other.collider.mask));
+        self.meets.extend(met.map(|(index, _)| index));
         start..self.meets.len()
     }
 

@@ -79,6 +79,13 @@ impl Default for SwingProfile {
     }
 }
 
+impl SwingProfile {
+    /// The cap on substeps per frame that holds: [`Self::max_substeps`], at most [`MOST_SUBSTEPS`].
+    pub fn substep_cap(&self) -> u32 {
+        self.max_substeps.min(MOST_SUBSTEPS)
+    }
+}
+
 /// How a frame is divided into substeps. `[T1]` `[T2]`
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "rig_files", derive(Serialize, Deserialize))]

@@ -39,14 +39,15 @@ impl SlidePlan {
         let scale = tree.parent_scale(swing.joint);
         let rest = scale * rig.joints[swing.joint].rest.translation;
         let (mut low, mut high) = ([f32::NEG_INFINITY; 3], [f32::INFINITY; 3]);
-        for (axis, limit) in (0..3).zip(core::iter::repeat(swing.limit)) {
-            let Some(limit) = limit else { continue };
-            let (from, to) = (limit.low[axis] * MILLIMETRE, limit.high[axis] * MILLIMETRE);
-            (low[axis], high[axis]) = if scale[axis] < 0.0 {
-                (-to, -from)
-            } else {
-                (from, to)
-            };
+        if let Some(limit) = swing.limit {
+            for axis in 0..3 {
+                let (from, to) = (limit.low[axis] * MILLIMETRE, limit.high[axis] * MILLIMETRE);
+                (low[axis], high[axis]) = if scale[axis] < 0.0 {
+                    (-to, -from)
+                } else {
+                    (from, to)
+                };
+            }
         }
         Some(Self {
             rest: rest.to_array(),
@@ -86,14 +87,14 @@ impl SlidePlan {
         if !changed.any() {
             return (local, particle);
         }
-        let moved = parent.t + parent.r.rotate(local);
+        let moved = parent.apply(local);
         (local, Vec3x::select(changed, moved, particle))
     }
 
     /// The target of the pull, model space. `[S4]`
     #[inline(always)]
     pub fn target<L: Lane>(&self, parent: Rigid<L>) -> Vec3x<L> {
-        parent.t + parent.r.rotate(Vec3x::splat(self.rest))
+        parent.apply(Vec3x::splat(self.rest))
     }
 }
 

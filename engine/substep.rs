@@ -7,7 +7,7 @@
 use bevy_ecs::component::Component;
 use bevy_ecs::resource::Resource;
 
-use crate::profile::{DeltaPolicy, MOST_PREWARM, MOST_SUBSTEPS, SubstepPolicy, SwingProfile};
+use crate::profile::{DeltaPolicy, MOST_PREWARM, SubstepPolicy, SwingProfile};
 
 /// Length of a substep under [`SubstepPolicy::Fixed`], seconds: the f32 nearest to 1/60. `[T2]`
 pub const FIXED_STEP: f64 = 0.016_666_667_535_901_07;
@@ -178,7 +178,7 @@ impl ActorClock {
     ) {
         let mut shown = now - started - self.dropped;
         let due = ((shown - DUE_EARLY) / FIXED_STEP).ceil().max(0.0) as u64;
-        let cap = u64::from(profile.max_substeps.min(MOST_SUBSTEPS));
+        let cap = u64::from(profile.substep_cap());
         let missing = due.saturating_sub(self.substeps + cap);
         if missing > 0 {
             schedule.dropped = missing as f64 * FIXED_STEP;
@@ -229,7 +229,7 @@ impl ActorClock {
         let mut remaining = elapsed;
         schedule.shown = now - started - self.dropped;
         loop {
-            if schedule.substeps.len() == profile.max_substeps.min(MOST_SUBSTEPS) as usize {
+            if schedule.substeps.len() == profile.substep_cap() as usize {
                 schedule.dropped = remaining;
                 self.dropped += remaining;
                 schedule.shown -= remaining;

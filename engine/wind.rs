@@ -81,10 +81,7 @@ impl Default for Wind {
 
 /// A wind ready to be asked: its direction in model space, its noise set up.
 pub struct WindField {
-    direction: Vec3,
     octaves: Vec<(Octave, FastNoiseLite)>,
-    gusts: Vec<Gust>,
-    form: WindForm,
     of: Wind,
 }
 
@@ -110,12 +107,9 @@ impl WindField {
         let octaves = [Some(first), wind.octave].into_iter().flatten();
         let octaves = octaves.filter(|octave| octave.power != 0.0).zip(0..);
         Self {
-            direction: wind.direction,
             octaves: octaves
                 .map(|(octave, index)| (octave, noise(wind.seed, index)))
                 .collect(),
-            gusts: wind.gusts.clone(),
-            form: wind.form,
             of: wind.clone(),
         }
     }
@@ -123,10 +117,10 @@ impl WindField {
     /// Whether it is what `wind` is when it blows to `direction`.
     pub fn is_of(&self, wind: &Wind, direction: Vec3) -> bool {
         // The fields that say the wind's strength are the same in both spaces.
-        self.direction == direction
+        self.of.direction == direction
             && (self.of.power, self.of.frequency) == (wind.power, wind.frequency)
             && (self.of.octave, self.of.form, self.of.seed) == (wind.octave, wind.form, wind.seed)
-            && self.gusts == wind.gusts
+            && self.of.gusts == wind.gusts
     }
 
     /// The part of the strength that is the same everywhere at `time`, seconds.
@@ -137,24 +131,29 @@ impl WindField {
             let angle = (turns - turns.floor()) * core::f64::consts::TAU;
             gust.amplitude * ops::sin(angle as f32)
         };
-        self.gusts.iter().map(of).sum()
+        self.of.gusts.iter().map(of).sum()
     }
 
     /// The wind at `point`, model space, metres, and `time`, seconds.
     pub fn at(&self, point: Vec3, time: f64) -> Vec3 {
-        let mut strength = self.gust(time);
+        self.at_gust(point, time, self.gust(time))
+    }
+
+    /// As [`Self::at`], `gust` being [`Self::gust`] of that time: whoever asks at many points computes it once.
+    pub fn at_gust(&self, point: Vec3, time: f64, gust: f32) -> Vec3 {
+        let mut strength = gust;
         for (octave, noise) in &self.octaves {
             let at = self.noise_point(point, time, f64::from(octave.frequency));
             let value = noise.get_noise_3d(at[0], at[1], at[2]).clamp(-1.0, 1.0);
             strength += octave.power * (value * 0.5 + 0.5);
         }
-        self.direction * strength
+        self.of.direction * strength
     }
 
     /// Where in the noise a point lies.
     fn noise_point(&self, point: Vec3, time: f64, frequency: f64) -> [f64; 3] {
-        let (point, direction) = (point.to_array(), self.direction.to_array());
-        let moved = |axis: usize| match self.form {
+        let (point, direction) = (point.to_array(), self.of.direction.to_array());
+        let moved = |axis: usize| match self.of.form {
             WindForm::Advected(speed) => {
                 let travelled = f64::from(direction[axis]) * f64::from(speed) * time;
                 frequency * (f64::from(point[axis]) - travelled)

@@ -30,6 +30,8 @@ pub struct Forces<L> {
     hips: Vec3x<L>,
     /// When the wind is asked, seconds. `[W1]`
     time: f64,
+    /// The part of each lane's wind that is the same for all joints.
+    gust: L,
 }
 
 /// The parts of F, before they are added up. `[S5]`
@@ -65,6 +67,7 @@ impl<L: Lane> Forces<L> {
             ],
             hips,
             time: substep.time,
+            gust: gusts(group, substep.time),
         }
     }
 
@@ -101,7 +104,7 @@ impl<L: Lane> Forces<L> {
         let wind = if swing.wind == 0.0 || group.winds.is_empty() {
             none
         } else {
-            wind_at(group, origin, self.time) * L::splat(swing.wind)
+            wind_at(group, origin, self.time, self.gust) * L::splat(swing.wind)
         };
         (self.gravity * L::splat(swing.weight), global, wind)
     }
@@ -135,14 +138,26 @@ pub fn root_correction<L: Lane>(hips: Vec3x<L>, actor: [L; 2], joint: [L; 2]) ->
     Vec3x::new(horizontal * hips.x, vertical * hips.y, horizontal * hips.z)
 }
 
+/// The gust of each lane's wind; 0 where there is none. `[W1]`
+fn gusts<L: Lane>(group: &Group, time: f64) -> L {
+    if group.winds.is_empty() {
+        return L::splat(0.0);
+    }
+    let mut numbers = [0.0; MOST_LANES];
+    for (number, wind) in numbers.iter_mut().zip(&group.winds) {
+        *number = wind.as_ref().map_or(0.0, |field| field.gust(time));
+    }
+    L::load(&numbers)
+}
+
 /// The wind of each lane at its point. `[W1]`
-fn wind_at<L: Lane>(group: &Group, point: Vec3x<L>, time: f64) -> Vec3x<L> {
+fn wind_at<L: Lane>(group: &Group, point: Vec3x<L>, time: f64, gust: L) -> Vec3x<L> {
     let mut numbers = [0.0; 3 * MOST_LANES];
     for lane in 0..L::LANES {
         let Some(field) = group.winds.get(lane).and_then(Option::as_ref) else {
             continue;
         };
-        let wind = field.at(point.lane(lane).into(), time);
+        let wind = field.at_gust(point.lane(lane).into(), time, gust.lane(lane));
         for (axis, value) in wind.to_array().into_iter().enumerate() {
             numbers[axis * L::LANES + lane] = value;
         }

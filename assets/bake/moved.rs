@@ -4,7 +4,7 @@ use crate::bone::SwingTree;
 use crate::driver::Driver;
 use crate::pose::JointTransform;
 use crate::rig::Rig;
-use crate::swing::Motion;
+use crate::swing::{Motion, SwingJoint};
 
 use crate::assets::patch::BakedValues;
 
@@ -47,19 +47,26 @@ pub fn push(values: &mut BakedValues, of: &JointTransform) {
     }
 }
 
+/// The swing joints of `rig` that move, in its order: active, with a bone (or room to slide), the first on their joint.
+pub fn moving_swings(rig: &Rig) -> Vec<&SwingJoint> {
+    let tree = SwingTree::new(rig);
+    let moves = |&(index, swing): &(usize, &SwingJoint)| {
+        let first = tree.swing_of_joint[swing.joint] == Some(index);
+        first && swing.active && tree.bone(swing).is_ok()
+    };
+    let moving = rig.swing.iter().enumerate().filter(moves);
+    moving.map(|(_, swing)| swing).collect()
+}
+
 /// Every property that `rig` moves: the swing joints' in the rig's order, then those of driven joints, each once.
 pub fn moved_properties(rig: &Rig) -> Vec<(usize, Property)> {
-    let tree = SwingTree::new(rig);
-    let mut moved = Vec::new();
-    for (index, swing) in rig.swing.iter().enumerate() {
-        let first = tree.swing_of_joint[swing.joint] == Some(index);
-        if first && swing.active && tree.bone(swing).is_ok() {
-            moved.push(match swing.motion {
-                Motion::Swing => (swing.joint, Property::Rotation),
-                Motion::Slide => (swing.joint, Property::Translation),
-            });
-        }
-    }
+    let moving = moving_swings(rig).into_iter();
+    let mut moved: Vec<(usize, Property)> = moving
+        .map(|swing| match swing.motion {
+            Motion::Swing => (swing.joint, Property::Rotation),
+            Motion::Slide => (swing.joint, Property::Translation),
+        })
+        .collect();
     for driver in &rig.drivers {
         let driven: &[Property] = match driver {
             Driver::Skirt(_) => &[Property::Rotation],

@@ -173,10 +173,10 @@ pub fn check(options: &BakeOptions) -> Result<(), Error> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn still(duration: f32) -> Arc<Clip> {
+    pub fn still(duration: f32) -> Arc<Clip> {
         Arc::new(Clip {
             name: "still".to_owned(),
             source: 0,

@@ -1,6 +1,6 @@
 //! Which joints a chain picks.
 
-use globset::GlobBuilder;
+use globset::{GlobBuilder, GlobMatcher};
 
 use super::names::{Missing, Names};
 use super::schema::ChainRule;
@@ -135,10 +135,9 @@ fn matching(
     out: &mut Resolution,
 ) -> Vec<Picked> {
     // A pattern that cannot be read was refused when the file was parsed.
-    let Ok(glob) = GlobBuilder::new(pattern).backslash_escape(true).build() else {
+    let Some(matcher) = matcher(pattern) else {
         return Vec::new();
     };
-    let matcher = glob.compile_matcher();
     let joints = rig.joints.iter().enumerate();
     let picked: Vec<Picked> = joints
         .filter(|(_, joint)| matcher.is_match(&joint.name))
@@ -149,6 +148,12 @@ fn matching(
         out.unmatched(pattern, path, chain.optional, (fault, None), Vec::new());
     }
     picked
+}
+
+/// What matches `pattern`; `None` for one that cannot be read.
+pub(super) fn matcher(pattern: &str) -> Option<GlobMatcher> {
+    let glob = GlobBuilder::new(pattern).backslash_escape(true).build();
+    glob.ok().map(|glob| glob.compile_matcher())
 }
 
 /// `joints`: each below the one before it.

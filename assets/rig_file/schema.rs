@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 /// Whether a value is what stands there when nothing is written.
-pub(super) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+pub(in crate::assets) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use bevy_math::{Quat, Vec3};
-use globset::{GlobBuilder, GlobMatcher};
 
 use super::Resolution;
 use super::build::mask;
 use super::names::Names;
+use super::pick::matcher;
 use super::schema::{
     BakeCurveRule, BlendConstraintRule, LayerRule, PlacementRule, ProductRule, Rules,
     SkirtDriverRule,
@@ -198,9 +198,4 @@ fn swinging(rule: &BakeCurveRule, rig: &Rig, path: &FieldPath, faults: &mut Faul
     joints.sort_unstable();
     joints.dedup();
     joints
-}
-
-fn matcher(pattern: &str) -> Option<GlobMatcher> {
-    let glob = GlobBuilder::new(pattern).backslash_escape(true).build();
-    glob.ok().map(|glob| glob.compile_matcher())
 }

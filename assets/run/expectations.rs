@@ -314,11 +314,7 @@ type Seen = Option<(f32, String)>;
 fn largest_step(seen: &measures::Seen, only: Option<usize>) -> Option<(usize, f32, f64)> {
     let steps = seen.steps.iter().enumerate();
     let steps = steps.filter(|(swing, _)| only.is_none_or(|only| only == *swing));
-    let worst = steps.max_by(|a, b| {
-        // NaN counts as the worst.
-        let key = |value: f32| if value.is_nan() { f32::INFINITY } else { value };
-        key(a.1.0).total_cmp(&key(b.1.0))
-    });
+    let worst = steps.max_by(|a, b| badness(a.1.0).total_cmp(&badness(b.1.0)));
     worst.map(|(swing, &(step, time))| (swing, step, time))
 }
 
@@ -357,6 +353,11 @@ fn penetration(stage: &Stage, actor: usize) -> Seen {
     })
 }
 
+/// What a measure is compared by: NaN counts as the worst.
+fn badness(value: f32) -> f32 {
+    if value.is_nan() { f32::INFINITY } else { value }
+}
+
 /// The largest value of a measure over an actor's moving joints, with the joint.
 fn worst_joint(
     stage: &Stage,
@@ -368,11 +369,7 @@ fn worst_joint(
     let group = &crowd.slots[seat.slot].group;
     let values =
         (0..crowd.plan.swings.len()).map(|place| (measure(&crowd.plan, group, place), place));
-    // NaN counts as the worst.
-    let worst = values.max_by(|a, b| {
-        let key = |value: f32| if value.is_nan() { f32::INFINITY } else { value };
-        key(a.0).total_cmp(&key(b.0))
-    });
+    let worst = values.max_by(|a, b| badness(a.0).total_cmp(&badness(b.0)));
     let (value, place) = worst?;
     Some((value, stage.rig.describe(crowd.plan.swings[place].joint)))
 }

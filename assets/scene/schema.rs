@@ -7,8 +7,13 @@ use super::world::{MoveRule, WindRule};
 use crate::profile::SwingProfile;
 use crate::swing::ActorProperties;
 
-fn is_default<T: Default + PartialEq>(value: &T) -> bool {
-    *value == T::default()
+pub(super) use crate::assets::rig_file::is_default;
+
+/// `direction` made unit; `none` for one that is too short. Largest component first, so that no length over- or
+/// underflows.
+pub(super) fn unit_or(direction: [f32; 3], none: Vec3) -> Vec3 {
+    let direction = Vec3::from_array(direction);
+    (direction / direction.abs().max_element()).normalize_or(none)
 }
 
 /// A scene as it is written.
@@ -170,11 +175,7 @@ impl PropertiesRule {
     /// As the engine has them, gravity made unit.
     pub fn properties(&self) -> ActorProperties {
         let base = ActorProperties::default();
-        let gravity = self.gravity.map(|gravity| {
-            let gravity = Vec3::from_array(gravity);
-            // Largest component first, so that no length over- or underflows.
-            (gravity / gravity.abs().max_element()).normalize_or(base.gravity)
-        });
+        let gravity = self.gravity.map(|gravity| unit_or(gravity, base.gravity));
         ActorProperties {
             weight: self.weight.unwrap_or(base.weight),
             swing_power: self.swing_power.unwrap_or(base.swing_power),

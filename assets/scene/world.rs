@@ -3,11 +3,8 @@
 use bevy_math::Vec3;
 use serde::{Deserialize, Serialize};
 
+use super::schema::{is_default, unit_or};
 use crate::wind::{Gust, Octave, Wind, WindForm};
-
-fn is_default<T: Default + PartialEq>(value: &T) -> bool {
-    *value == T::default()
-}
 
 /// The wind that all actors stand in; its noise is seeded by the scene's `seed`. `[W1]`
 ///
@@ -85,15 +82,13 @@ impl Default for WindRule {
 impl WindRule {
     /// As the engine has it, with the noise of `seed`.
     pub(in crate::assets) fn wind(&self, seed: u64) -> Wind {
-        let direction = Vec3::from_array(self.direction);
         let gust = |gust: &GustRule| Gust {
             amplitude: gust.amplitude,
             frequency: gust.frequency,
             phase: gust.phase,
         };
         Wind {
-            // Largest component first, so that no length over- or underflows.
-            direction: (direction / direction.abs().max_element()).normalize_or(Vec3::X),
+            direction: unit_or(self.direction, Vec3::X),
             power: self.power,
             frequency: self.frequency,
             octave: self.octave.map(|octave| Octave {

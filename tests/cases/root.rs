@@ -59,8 +59,8 @@ fn root_04_a_rebuild_does_not_take_the_bent_pose_for_rest() {
     );
 }
 
-/// Bent and moving: the root was turned and came back.
-fn swinging(rig: &Rig, profile: SwingProfile) -> Stage {
+/// Bent and moving: the root was turned and came back. 22 substeps after the reset.
+pub fn swinging(rig: &Rig, profile: SwingProfile) -> Stage {
     let mut stage = Stage::with(rig, profile, ActorProperties::default(), ());
     stage.pose().0[0].rotation = turn(Vec3::Z, 40.0);
     stage.substeps(20);

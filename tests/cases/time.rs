@@ -1,6 +1,6 @@
 //! Steps of time: rates, pauses, hitches, poses between frames.
 
-use bevy_math::{Quat, Vec3};
+use bevy_math::Vec3;
 use flounce::profile::SwingProfile;
 use flounce::substep::{
     ActorClock, FIXED_STEP, FrameSchedule, LONGEST_STEP, PosePoint, step_factor,
@@ -9,6 +9,7 @@ use flounce::swing::ActorProperties;
 use flounce::systems::motion::{Reset, WorldFromActor};
 use flounce::systems::plugin::ClockError;
 
+use crate::root::swinging;
 use crate::support::chains::{
     Frame, ROUNDING, Stage, assert_close, assert_same_bits, assert_turned, joint, rest_pose, rod3,
     static_ball, step, stretch, turn, unsettled, with_balls,
@@ -221,18 +222,6 @@ fn time_08_every_substep_has_the_one_step_length() {
     );
 }
 
-/// Bent and moving: the root was turned and came back. 22 substeps.
-fn swinging_rod(profile: SwingProfile) -> Stage {
-    let mut stage = Stage::with(&rod3(), profile, ActorProperties::default(), ());
-    stage.pose().0[0].rotation = turn(Vec3::Z, 40.0);
-    stage.substeps(20);
-    stage.pose().0[0].rotation = Quat::IDENTITY;
-    let frames = stage.substeps(3);
-    let moving = frames[2].turned(&frames[1]);
-    assert!(moving > 5e-3, "it swings: {moving} rad per substep");
-    stage
-}
-
 fn place(stage: &mut Stage, translation: Vec3) {
     let mut placed = stage.host.world.get_mut::<WorldFromActor>(stage.actor);
     placed.as_mut().unwrap().translation = translation;
@@ -242,10 +231,10 @@ fn place(stage: &mut Stage, translation: Vec3) {
 /// farther than the threshold for a teleport, which carries speed along: the swing goes on as if nothing had happened.
 #[test]
 fn time_04_a_pause_in_which_the_actor_walks_away_ends_as_it_began() {
-    let mut twin = swinging_rod(SwingProfile::default());
+    let mut twin = swinging(&rod3(), SwingProfile::default());
     let expected = twin.substeps(60);
 
-    let mut stage = swinging_rod(SwingProfile::default());
+    let mut stage = swinging(&rod3(), SwingProfile::default());
     let before = stage.frame();
     for frame in 0..300_u16 {
         place(&mut stage, Vec3::X * f32::from(frame + 1) / 30.0);
@@ -258,13 +247,13 @@ fn time_04_a_pause_in_which_the_actor_walks_away_ends_as_it_began() {
 /// (b) The same, but the host's clock ran on: one long frame. The cap bounds the work, nothing is left behind.
 #[test]
 fn time_04_five_seconds_in_one_frame_are_no_whip() {
-    let mut stage = swinging_rod(SwingProfile::default());
+    let mut stage = swinging(&rod3(), SwingProfile::default());
     place(&mut stage, Vec3::X * 10.0);
     stage.host.step(5.0).unwrap();
     let clock = stage.host.world.get::<ActorClock>(stage.actor).unwrap();
     assert_eq!(clock.substeps, 22 + 8, "the cap of max_substeps");
     assert!(clock.dropped > 4.8, "{} s dropped", clock.dropped);
-    let mut twin = swinging_rod(SwingProfile::default());
+    let mut twin = swinging(&rod3(), SwingProfile::default());
     let expected = twin.substeps(8).pop().unwrap();
     // Radians: the frame shows a blend of its last two substeps, of which one may already be beyond its time.
     assert_turned(&stage.frame(), &expected, 0.05, "after a long frame");
@@ -274,7 +263,7 @@ fn time_04_five_seconds_in_one_frame_are_no_whip() {
 #[test]
 fn time_04_a_reset_asked_for_in_a_pause_starts_anew() {
     for profile in [SwingProfile::default(), unsettled()] {
-        let mut stage = swinging_rod(profile);
+        let mut stage = swinging(&rod3(), profile);
         place(&mut stage, Vec3::X * 10.0);
         stage.host.step(0.0).unwrap();
         let entity = stage.actor;

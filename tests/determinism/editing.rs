@@ -10,7 +10,7 @@ use flounce::rig::RigParts;
 use flounce::substep::FIXED_STEP;
 use flounce::swing::{ActorProperties, SwingJoint, SwingReadout};
 use flounce::systems::plugin::Headless;
-use flounce::systems::preparation::CompiledRig;
+use flounce::systems::preparation::{Actor, CompiledRig};
 
 use crate::support::chains::{Frame, Stage, assert_same_bits, rod3};
 use crate::{FRAMES, rich};
@@ -158,16 +158,8 @@ fn det_05_taking_the_component_off_is_leaving() {
     let mut stage = Stage::new(&rod3());
     let other = stage.host.spawn_actor(stage.rig, SwingReadout::default());
     stage.substeps(3);
-    let actor = *stage
-        .host
-        .world
-        .get::<flounce::systems::preparation::Actor>(stage.actor)
-        .unwrap();
-    stage
-        .host
-        .world
-        .entity_mut(stage.actor)
-        .remove::<flounce::systems::preparation::Actor>();
+    let actor = *stage.host.world.get::<Actor>(stage.actor).unwrap();
+    stage.host.world.entity_mut(stage.actor).remove::<Actor>();
     stage.host.step(FIXED_STEP).unwrap();
     stage.host.step(FIXED_STEP).unwrap();
     stage.host.world.entity_mut(stage.actor).insert(actor);
@@ -183,13 +175,9 @@ fn det_05_taking_the_component_off_is_leaving() {
 fn det_05_taking_the_component_off_and_on_starts_again() {
     let mut stage = Stage::new(&rod3());
     stage.substeps(3);
-    let actor = *stage
-        .host
-        .world
-        .get::<flounce::systems::preparation::Actor>(stage.actor)
-        .unwrap();
+    let actor = *stage.host.world.get::<Actor>(stage.actor).unwrap();
     let mut entity = stage.host.world.entity_mut(stage.actor);
-    entity.remove::<flounce::systems::preparation::Actor>();
+    entity.remove::<Actor>();
     entity.insert(actor);
     let found = stage.substep();
     let mut fresh = Stage::new(&rod3());
