@@ -33,6 +33,7 @@ pub mod account;
 #[cfg(feature = "rig_files")]
 #[path = "../assets/mod.rs"]
 pub mod assets;
+pub mod blend;
 pub mod bone;
 pub mod chain;
 pub mod clip;

@@ -256,6 +256,12 @@ pub enum BlendError {
     /// The weight is outside [0, 1] or not finite.
     #[error("`t` is {0}; expected a number from 0 to 1")]
     Weight(f32),
+    /// Two inputs of a blend share an id, so that their order is open. `[B4]`
+    #[error("two inputs have the id {0}; expected each id once")]
+    DuplicateId(u32),
+    /// No input of a blend has both a rotation and a weight. `[B4]`
+    #[error("no input has a rotation and a weight; expected at least one")]
+    NoInput,
 }
 
 /// `q` at unit length, whatever finite non-zero length it has: 1e30 and 1e-30 both work. `[B2]`

@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 #![expect(clippy::print_stdout, reason = "the table of cases is for people")]
 
+#[path = "golden_functions/maths.rs"]
+mod maths;
 mod support;
 
 use bevy_math::{Quat, Vec3};
@@ -58,6 +60,8 @@ fn function(name: &str) -> Option<Function> {
     match name {
         "b1_nlerp" => Some(b1_nlerp),
         "b2_unit" => Some(b2_unit),
+        "b3_choice" => Some(maths::b3_choice),
+        "b4_many" => Some(maths::b4_many),
         "b5_continuity" => Some(b5_continuity),
         "c2_euler" => Some(c2_euler),
         "c1_mirror" => Some(c1_mirror),
