@@ -40,6 +40,7 @@ pub mod clip;
 pub mod collider;
 pub mod contact;
 pub mod crowd;
+pub mod curve;
 pub mod driver;
 pub mod euler;
 pub mod lane;

@@ -69,6 +69,7 @@ fn function(name: &str) -> Option<Function> {
         "c3_slerp" => Some(c3_slerp),
         "d1_angle" => Some(d1_angle),
         "k1_sample" => Some(k1_sample),
+        "k2_polynomial" => Some(maths::k2_polynomial),
         "m1_smoothing" => Some(m1_smoothing),
         "q1_skirt_driver" => Some(q1_skirt_driver),
         "q2_constraint" => Some(q2_constraint),
