@@ -274,6 +274,7 @@ fn bake_clip(rig: &Rig, clip: &Clip, recording: Recording, tolerance_deg: f32) -
             BakedValues::Scale(vectors) => {
                 reduce_vectors(&times, vectors, tolerance_deg.to_radians(), reduces)
             }
+            BakedValues::Weights { .. } => None,
         };
         BakedTrack {
             node: rig.joints[joint].source,

@@ -24,6 +24,7 @@ use bevy_math::Mat4;
 use super::Error;
 use super::container::{self, Container};
 use super::json::{self, Fault, Object};
+use crate::channel::{ChannelKind, ChannelSet};
 use crate::clip::Clip;
 use crate::rig::Rig;
 
@@ -44,7 +45,8 @@ use document::Document;
 pub struct Model {
     /// The file.
     pub file: PathBuf,
-    /// All nodes of the file as joints, those of every scene; no swing joints, no colliders. Parents come first; of
+    /// All nodes of the file as joints, those of every scene, with morph weights and fields of view as channels; no swing
+    /// joints, no colliders. Parents come first; of
     /// all nodes whose parent has its place, the one with the lowest index is next, so files that list parents before
     /// children keep their order.
     pub rig: Rig,
@@ -178,11 +180,15 @@ fn convert(container: &Container) -> Result<Model, Fault> {
     let cameras = objects::cameras(&document, &joints)?;
     let mut reader = accessor::Reader::new(&document, container);
     let skins = objects::skins(&document, &joints, &mut reader)?;
-    let clips = clips::read(&document, reader, &joints, &meshes, &mut warnings)?;
+    let clips = clips::read(&document, reader, &joints, &meshes, &cameras, &mut warnings)?;
+    let channels = channels(&meshes, &mesh_nodes, &cameras);
     Ok(Model {
         file: container.file.clone(),
         joint_of_node: joints.of_node.iter().copied().map(Some).collect(),
-        rig: Rig::new(joints.joints),
+        rig: Rig {
+            channels,
+            ..Rig::new(joints.joints)
+        },
         clips,
         skins,
         meshes,
@@ -192,6 +198,30 @@ fn convert(container: &Container) -> Result<Model, Fault> {
         default_scene,
         warnings: warnings.finish(),
     })
+}
+
+/// The channels that hang on joints: morph weights (a node's own win over its mesh's), fields of view.
+fn channels(meshes: &[Mesh], nodes: &[MeshNode], cameras: &[Camera]) -> Vec<ChannelSet> {
+    let morphs = nodes.iter().map(|node| ChannelSet {
+        joint: node.joint,
+        kind: ChannelKind::Morph,
+        rest: node
+            .weights
+            .clone()
+            .unwrap_or_else(|| meshes[node.mesh].weights.clone()),
+    });
+    let lenses = cameras.iter().filter_map(|camera| match camera.projection {
+        Projection::Perspective { yfov, .. } => Some(ChannelSet {
+            joint: camera.joint,
+            kind: ChannelKind::Fov,
+            rest: vec![yfov],
+        }),
+        Projection::Orthographic { .. } => None,
+    });
+    morphs
+        .chain(lenses)
+        .filter(|set| !set.rest.is_empty())
+        .collect()
 }
 
 /// Warnings of one file; a bad file may have more than anybody reads.

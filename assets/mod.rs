@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
+pub mod action_file;
 #[cfg(feature = "assets")]
 pub mod bake;
 pub mod check;
@@ -18,8 +19,13 @@ pub mod explain;
 pub mod import;
 #[cfg(feature = "assets")]
 mod json;
+pub mod layers;
+#[cfg(feature = "assets")]
+pub mod library;
 #[cfg(feature = "assets")]
 pub mod patch;
+#[cfg(feature = "assets")]
+pub mod pose;
 #[cfg(feature = "assets")]
 pub mod reduce;
 #[cfg(feature = "assets")]

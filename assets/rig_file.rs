@@ -42,7 +42,7 @@ use crate::rig::Rig;
 use crate::swing::SwingJoint;
 
 mod build;
-mod names;
+pub(super) mod names;
 mod pick;
 pub(super) mod ranges;
 mod schema;

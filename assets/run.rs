@@ -8,25 +8,28 @@ use bevy_ecs::entity::Entity;
 use bevy_math::Vec3;
 
 use super::Error;
-use super::bake::recording::{uncapped, uneven_frames};
+use super::bake::recording::uneven_frames;
 use super::check::{self, Severity, Use};
 use super::container::Container;
 use super::import::Model;
-use super::scene::{MoveKind, Scene, SceneActor};
+use super::scene::{MoveKind, Scene};
 use super::state_hash::{self, StateHash};
-use crate::clip::{Clip, ClipPlayer, Repeat};
 use crate::rig::Rig;
 use crate::substep::ActorClock;
 use crate::swing::{ActorProperties, SwingReadout};
 use crate::systems::motion::{Reset, Teleport};
 use crate::systems::plugin::Headless;
 
+mod baked;
+mod cast;
 mod expectations;
 mod inputs;
 pub mod measures;
 mod outputs;
+mod trace;
 mod way;
 
+use cast::Cast;
 use expectations::Judge;
 pub(super) use expectations::swing_of;
 pub use inputs::Inputs;
@@ -117,21 +120,19 @@ pub(super) fn stage_on(scene: &Scene, inputs: &Inputs) -> Result<Stage, Error> {
     warnings.extend(uneven_frames(&scene.profile(), scene.rules().rate_hz));
     let mut host = Headless::new();
     let rig_entity = host.spawn_rig(rig);
-    let (mut actors, mut faults) = (Vec::new(), Vec::new());
-    for actor in scene.actors() {
-        match clip_of(model, &actor) {
-            Ok(clip) => actors.push(spawn(&mut host, rig_entity, scene, &actor, clip)),
-            Err(fault) => faults.push(fault),
-        }
-    }
-    faults.dedup();
-    expectations::refuse(scene.file(), faults)?;
+    let mut cast = Cast::new(scene, inputs)?;
+    let actors = scene
+        .actors()
+        .map(|actor| cast.spawn(&mut host, rig_entity, scene, &actor))
+        .collect();
+    let mut hashes = inputs.hashes.clone();
+    hashes.append(&mut cast.read);
     Ok(Stage {
         container: Arc::clone(&inputs.container),
         rig: rig.clone(),
         host,
         actors,
-        inputs: inputs.hashes.clone(),
+        inputs: hashes,
         warnings,
     })
 }
@@ -166,56 +167,6 @@ fn inspect(
         }
     }
     expectations::refuse(scene.file(), faults)
-}
-
-/// The clip of an actor; a clip that two share by name is the first of them.
-fn clip_of(model: &Model, actor: &SceneActor) -> Result<Option<Arc<Clip>>, String> {
-    let Some(name) = actor.clip else {
-        return Ok(None);
-    };
-    let index = name
-        .strip_prefix('#')
-        .and_then(|index| index.parse::<usize>().ok());
-    let by_name = model.clips.iter().find(|clip| clip.name == name);
-    let clip = by_name.or_else(|| model.clips.iter().find(|clip| index == Some(clip.source)));
-    clip.map(|clip| Some(Arc::new(clip.clone())))
-        .ok_or_else(|| {
-            let names: Vec<&str> = model.clips.iter().map(|clip| clip.name.as_str()).collect();
-            format!(
-                "actors[{}].clip: found \"{name}\", expected a clip of the model: {}",
-                actor.group,
-                names.join(", ")
-            )
-        })
-}
-
-fn spawn(
-    host: &mut Headless,
-    rig: Entity,
-    scene: &Scene,
-    actor: &SceneActor,
-    clip: Option<Arc<Clip>>,
-) -> Entity {
-    let profile = uncapped(&scene.profile(), scene.rules().rate_hz);
-    let parts = (actor.properties, profile, SwingReadout::default());
-    let entity = host.spawn_actor(rig, parts);
-    if let Some(wind) = scene.wind() {
-        host.world.entity_mut(entity).insert(wind);
-    }
-    if let Some(clip) = clip {
-        let repeat = if actor.repeats {
-            Repeat::Loop
-        } else {
-            Repeat::Once
-        };
-        let player = ClipPlayer {
-            clip,
-            start: f64::from(actor.start),
-            repeat,
-        };
-        host.world.entity_mut(entity).insert(player);
-    }
-    entity
 }
 
 /// Runs `scene`: all its frames, its outputs, its expectations. `progress` hears of every frame.

@@ -143,9 +143,14 @@ impl Scene {
         folder.join(output.file())
     }
 
+    /// Where its paths start.
+    pub fn folder(&self) -> &Path {
+        self.file.parent().unwrap_or(Path::new(""))
+    }
+
     /// `path` relative to the scene's folder.
     fn beside(&self, path: &str) -> PathBuf {
-        self.file.parent().unwrap_or(Path::new("")).join(path)
+        self.folder().join(path)
     }
 
     /// The solver's switches.

@@ -1,18 +1,16 @@
-//! Clips: named motion as tracks of keys, and the value of a track at a time. `[K1]` `[B5]`
+//! Clips: named motion, and the player that puts a clip on an actor. `[K1]`
 //!
-//! A track is one property of one joint. STEP holds, LINEAR interpolates (rotations by slerp `[C3]`), CUBICSPLINE is
-//! the Hermite spline of *glTF 2.0 §3.11 and appendix C*, rotations normalised after. Before the first and after the
-//! last key the value is that of the end key. A value at exactly a key's time is that key's value, bit for bit.
-//!
-//! Keys of a rotation are stored with a non-negative dot product to the one before `[B5]`, see [`align_hemispheres`].
+//! A clip is a list of [`Track`]s. A [`ClipPlayer`] says which time of it an actor shows and fades from clip to clip:
+//! what fades is state of that one actor, and restarting a clip in the middle of its own fade is a fade like any other.
 
 use std::sync::Arc;
 
 use bevy_ecs::component::Component;
-use bevy_math::{Quat, Vec3};
 
-use crate::pose::JointTransform;
-use crate::rotation::{self, Rotation};
+pub use crate::track::{Interpolation, Track, TrackValues, align_hemispheres};
+
+/// More clips than this never fade at once; see [`ClipPlayer::cross_fade`].
+pub const MOST_FADING: usize = 8;
 
 /// Named motion of a rig's joints.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,201 +25,6 @@ pub struct Clip {
     pub duration: f32,
 }
 
-/// The keys of one property of one joint.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Track {
-    /// Index of the joint in the rig.
-    pub joint: usize,
-    /// Index of the channel in the file's animation.
-    pub source: usize,
-    /// Between keys.
-    pub interpolation: Interpolation,
-    /// Key times in seconds, finite, strictly increasing, at least one; tracks may share them.
-    pub times: Arc<[f32]>,
-    /// One value per key; with [`Interpolation::CubicSpline`] in-tangent, value, out-tangent per key.
-    pub values: TrackValues,
-}
-
-/// What happens between two keys.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Interpolation {
-    /// The earlier key's value holds.
-    Step,
-    /// Straight line; slerp for rotations.
-    Linear,
-    /// Hermite spline through values with tangents per second.
-    CubicSpline,
-}
-
-/// The property a track moves, and its keys' values in file order.
-#[derive(Clone, Debug, PartialEq)]
-pub enum TrackValues {
-    /// Against the parent, in the parent's units.
-    Translation(Vec<[f32; 3]>),
-    /// Unit quaternions (x, y, z, w); tangents of CUBICSPLINE are not unit.
-    Rotation(Vec<[f32; 4]>),
-    /// Dimensionless, per axis.
-    Scale(Vec<[f32; 3]>),
-    /// `count` morph weights per value, flat.
-    Weights {
-        /// Morph targets of the mesh.
-        count: usize,
-        /// `count` numbers per value.
-        values: Vec<f32>,
-    },
-    /// A scalar channel: how much of the animation a swing joint shows, 0 to 1. `[V4]`
-    BakeWeight(Vec<[f32; 1]>),
-}
-
-/// Where a time lies among the keys.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Place {
-    /// On a key, or beyond an end.
-    Key(usize),
-    /// Between key `.0` and the next: time since that key and distance of the two, seconds.
-    Between(usize, f32, f32),
-}
-
-impl Track {
-    fn place(&self, time: f32) -> Place {
-        let next = self.times.partition_point(|&key| key <= time);
-        if next == 0 {
-            return Place::Key(0);
-        }
-        let key = next - 1;
-        if next == self.times.len() || self.times[key] == time {
-            return Place::Key(key);
-        }
-        let start = self.times[key];
-        Place::Between(key, time - start, self.times[next] - start)
-    }
-
-    /// Index of the value of `key` among the stored values: splines store three per key.
-    fn stored(&self, key: usize) -> usize {
-        match self.interpolation {
-            Interpolation::CubicSpline => 3 * key + 1,
-            Interpolation::Step | Interpolation::Linear => key,
-        }
-    }
-
-    fn vector<const N: usize>(&self, values: &[[f32; N]], time: f32) -> [f32; N] {
-        match self.place(time) {
-            Place::Key(key) => values[self.stored(key)],
-            Place::Between(key, since, length) => match self.interpolation {
-                Interpolation::Step => values[key],
-                Interpolation::Linear => linear(values[key], values[key + 1], since / length),
-                Interpolation::CubicSpline => hermite(values, key, since, length),
-            },
-        }
-    }
-
-    fn rotation(&self, values: &[[f32; 4]], time: f32) -> [f32; 4] {
-        match self.place(time) {
-            Place::Key(key) => values[self.stored(key)],
-            Place::Between(key, since, length) => match self.interpolation {
-                Interpolation::Step => values[key],
-                Interpolation::Linear => {
-                    let (a, b) = (values[key], values[key + 1]);
-                    rotation::slerp(Rotation::splat(a), Rotation::splat(b), since / length).lane(0)
-                }
-                Interpolation::CubicSpline => {
-                    let mixed = Rotation::<f32>::splat(hermite(values, key, since, length));
-                    // A spline through opposite quaternions can pass zero; the nearer key stands in.
-                    rotation::unit(mixed, "spline").map_or(values[self.stored(key)], |q| q.lane(0))
-                }
-            },
-        }
-    }
-
-    /// Writes the value at `time` into the property of `pose`; weights and scalars leave the pose alone.
-    ///
-    /// `time` in seconds; beyond the ends the end key's value, also for infinite times, NaN takes the first key.
-    pub fn sample(&self, time: f32, pose: &mut JointTransform) {
-        match &self.values {
-            TrackValues::Translation(values) => {
-                pose.translation = Vec3::from_array(self.vector(values, time));
-            }
-            TrackValues::Rotation(values) => {
-                pose.rotation = Quat::from_array(self.rotation(values, time));
-            }
-            TrackValues::Scale(values) => pose.scale = Vec3::from_array(self.vector(values, time)),
-            TrackValues::Weights { .. } | TrackValues::BakeWeight(_) => {}
-        }
-    }
-
-    /// The bake weight at `time`; `None` for other tracks. `[V4]`
-    pub fn sample_bake_weight(&self, time: f32) -> Option<f32> {
-        let TrackValues::BakeWeight(values) = &self.values else {
-            return None;
-        };
-        Some(self.vector(values, time)[0])
-    }
-
-    /// The morph weights at `time` into `weights`, as many as both have; other tracks write nothing.
-    pub fn sample_weights(&self, time: f32, weights: &mut [f32]) {
-        let TrackValues::Weights { count, values } = &self.values else {
-            return;
-        };
-        let at = |stored: usize, i: usize| values[stored * count + i];
-        let place = self.place(time);
-        for (i, weight) in weights.iter_mut().take(*count).enumerate() {
-            *weight = match place {
-                Place::Key(key) => at(self.stored(key), i),
-                Place::Between(key, since, length) => match self.interpolation {
-                    Interpolation::Step => at(key, i),
-                    Interpolation::Linear => {
-                        linear([at(key, i)], [at(key + 1, i)], since / length)[0]
-                    }
-                    Interpolation::CubicSpline => {
-                        let keys: [[f32; 1]; 6] = core::array::from_fn(|k| [at(3 * key + k, i)]);
-                        hermite(&keys, 0, since, length)[0]
-                    }
-                },
-            };
-        }
-    }
-}
-
-/// `a` at 0, `b` at 1.
-fn linear<const N: usize>(a: [f32; N], b: [f32; N], u: f32) -> [f32; N] {
-    core::array::from_fn(|i| a[i] + (b[i] - a[i]) * u)
-}
-
-/// The Hermite spline between `key` and the next. *glTF 2.0 appendix C.5*
-///
-/// ```text
-/// u = since / length
-/// p(u) = (2u³ − 3u² + 1)·v0 + length·(u³ − 2u² + u)·out0 + (3u² − 2u³)·v1 + length·(u³ − u²)·in1
-/// ```
-fn hermite<const N: usize>(values: &[[f32; N]], key: usize, since: f32, length: f32) -> [f32; N] {
-    let u = since / length;
-    let (u2, u3) = (u * u, u * u * u);
-    let of_v0 = 2.0 * u3 - 3.0 * u2 + 1.0;
-    let of_out0 = length * (u3 - 2.0 * u2 + u);
-    let of_v1 = 3.0 * u2 - 2.0 * u3;
-    let of_in1 = length * (u3 - u2);
-    let (v0, out0) = (values[3 * key + 1], values[3 * key + 2]);
-    let (in1, v1) = (values[3 * key + 3], values[3 * key + 4]);
-    core::array::from_fn(|i| of_v0 * v0[i] + of_out0 * out0[i] + of_v1 * v1[i] + of_in1 * in1[i])
-}
-
-/// Gives each rotation key the sign that is nearer to the key before it. `[B5]`
-///
-/// `per_key` values belong to a key (1, or 3 for splines: tangents change sign with their value) and `value` is the
-/// index of the rotation among them.
-pub fn align_hemispheres(keys: &mut [[f32; 4]], per_key: usize, value: usize) {
-    let dot = |a: [f32; 4], b: [f32; 4]| a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3];
-    let mut before: Option<[f32; 4]> = None;
-    for key in keys.chunks_exact_mut(per_key) {
-        if before.is_some_and(|before| dot(before, key[value]) < 0.0) {
-            for q in key.iter_mut() {
-                *q = q.map(|c| -c);
-            }
-        }
-        before = Some(key[value]);
-    }
-}
-
 /// What happens at the end of a clip.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Repeat {
@@ -232,24 +35,27 @@ pub enum Repeat {
     Loop,
 }
 
-/// Plays a clip on an actor, which makes the actor *clip-driven*: each substep samples the clip at its own time. `[T2]`
-#[derive(Component, Clone, Debug)]
-pub struct ClipPlayer {
+/// A clip as it runs along an actor's clock.
+#[derive(Clone, Debug)]
+pub struct Playback {
     /// What to play.
     pub clip: Arc<Clip>,
     /// Time within the clip when the actor's clock is 0, seconds.
     pub start: f64,
     /// What happens at its end.
     pub repeat: Repeat,
+    /// Seconds of the clip per second of the clock, dimensionless, finite; negative plays it backwards. 1 as it was made.
+    pub speed: f64,
 }
 
-impl ClipPlayer {
-    /// Plays `clip` from its beginning.
+impl Playback {
+    /// Plays `clip` from its beginning, as fast as it was made.
     pub fn new(clip: Arc<Clip>, repeat: Repeat) -> Self {
         Self {
             clip,
             start: 0.0,
             repeat,
+            speed: 1.0,
         }
     }
 
@@ -257,7 +63,7 @@ impl ClipPlayer {
     ///
     /// A loop shows its first frame again at multiples of its length; a clip of length 0 is sampled at 0.
     pub fn clip_time(&self, time: f64) -> f32 {
-        let time = self.start + time;
+        let time = self.start + time * self.speed;
         let length = f64::from(self.clip.duration);
         match self.repeat {
             Repeat::Loop if length > 0.0 => time.rem_euclid(length) as f32,
@@ -267,89 +73,168 @@ impl ClipPlayer {
     }
 }
 
+/// When a clip fades in over what was shown before.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Fade {
+    /// On the actor's clock, seconds.
+    began: f64,
+    /// How long it takes, seconds.
+    seconds: f64,
+}
+
+impl Fade {
+    /// From 0 to 1 along a line; a fade that takes no time is over at once.
+    fn weight(&self, time: f64) -> f32 {
+        let share = (time - self.began) / self.seconds;
+        if share.is_nan() {
+            1.0
+        } else {
+            share.clamp(0.0, 1.0) as f32
+        }
+    }
+}
+
+/// Plays a clip on an actor, which makes the actor *clip-driven*: each substep samples the clip at its own time. `[T2]`
+#[derive(Component, Clone, Debug)]
+pub struct ClipPlayer {
+    /// What plays now.
+    pub playing: Playback,
+    fade: Option<Fade>,
+    /// What played before and is not covered yet, oldest first, each over those before it.
+    under: Vec<(Playback, Option<Fade>)>,
+}
+
+impl From<Playback> for ClipPlayer {
+    fn from(playing: Playback) -> Self {
+        Self {
+            playing,
+            fade: None,
+            under: Vec::new(),
+        }
+    }
+}
+
+impl ClipPlayer {
+    /// Plays `clip` from its beginning.
+    pub fn new(clip: Arc<Clip>, repeat: Repeat) -> Self {
+        Playback::new(clip, repeat).into()
+    }
+
+    /// Lets `next` take over within `seconds` from `now` on, a time on the actor's clock
+    /// ([`crate::substep::ActorClock::time`]).
+    ///
+    /// What was shown goes on below until it is covered; the weights of all clips are 1 together at all times. Of more
+    /// than [`MOST_FADING`] the newest, which shows least, makes room.
+    pub fn cross_fade(&mut self, next: Playback, now: f64, seconds: f64) {
+        self.forget_covered(now);
+        let before = core::mem::replace(&mut self.playing, next);
+        if self.under.len() + 1 < MOST_FADING {
+            self.under.push((before, self.fade));
+            self.fade = Some(Fade {
+                began: now,
+                seconds: seconds.max(0.0),
+            });
+        }
+    }
+
+    /// Drops what a clip above it hides at `now` and ever after.
+    fn forget_covered(&mut self, now: f64) {
+        let whole = |fade: &Option<Fade>| fade.is_none_or(|fade| fade.weight(now) >= 1.0);
+        if whole(&self.fade) {
+            self.under.clear();
+        } else if let Some(lowest) = self.under.iter().rposition(|(_, fade)| whole(fade)) {
+            self.under.drain(..lowest);
+        }
+    }
+
+    /// What plays at `time` on the actor's clock, each with how much of it covers those before it, from 0 to 1. The
+    /// first covers all.
+    pub fn playing_at(&self, time: f64) -> impl Iterator<Item = (&Playback, f32)> {
+        let weight = move |fade: Option<Fade>| fade.map_or(1.0, |fade| fade.weight(time));
+        let under = self.under.iter().map(move |(of, fade)| (of, weight(*fade)));
+        let all = under.chain([(&self.playing, weight(self.fade))]);
+        // What the oldest fades in over is gone.
+        all.enumerate()
+            .map(|(place, (of, weight))| (of, if place == 0 { 1.0 } else { weight }))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn track(interpolation: Interpolation, times: &[f32], values: &[[f32; 3]]) -> Track {
-        Track {
-            joint: 0,
+    fn clip(name: &str, duration: f32) -> Arc<Clip> {
+        Arc::new(Clip {
+            name: name.to_owned(),
             source: 0,
-            interpolation,
-            times: times.into(),
-            values: TrackValues::Translation(values.to_vec()),
-        }
-    }
-
-    fn x_at(track: &Track, time: f32) -> f32 {
-        let mut pose = JointTransform::IDENTITY;
-        track.sample(time, &mut pose);
-        pose.translation.x
-    }
-
-    #[test]
-    fn samp_01_beyond_the_ends_the_end_keys_hold() {
-        let t = track(
-            Interpolation::Linear,
-            &[0.0, 0.5, 1.0],
-            &[[1.0; 3], [2.0; 3], [5.0; 3]],
-        );
-        let expected = [(-1.0, 1.0), (0.25, 1.5), (1.0, 5.0), (2.0, 5.0)];
-        for (time, value) in expected {
-            assert_eq!(x_at(&t, time), value, "at {time}");
-        }
-        assert_eq!(x_at(&t, f32::INFINITY), 5.0);
-        assert_eq!(x_at(&t, f32::NAN), 1.0);
+            tracks: Vec::new(),
+            duration,
+        })
     }
 
     #[test]
     fn samp_01_a_loop_shows_its_first_frame_at_multiples_of_its_length() {
-        let clip = Clip {
-            name: String::new(),
-            source: 0,
-            tracks: Vec::new(),
-            duration: 1.0,
-        };
-        let player = ClipPlayer::new(Arc::new(clip), Repeat::Loop);
+        let player = Playback::new(clip("", 1.0), Repeat::Loop);
         for (time, expected) in [(1.0, 0.0), (3.0, 0.0), (-0.25, 0.75)] {
             assert_eq!(player.clip_time(time), expected);
         }
     }
 
     #[test]
-    fn samp_05_tangents_are_scaled_by_the_key_distance() {
-        let values = [[0.0; 3], [0.0; 3], [1.0; 3], [0.0; 3], [1.0; 3], [9.0; 3]];
-        let t = track(Interpolation::CubicSpline, &[0.0, 2.0], &values);
-        assert_eq!(x_at(&t, 1.0), 0.75);
-        assert_eq!(x_at(&t, 2.0), 1.0);
+    fn a_clip_runs_at_its_speed_from_its_start() {
+        let player = Playback {
+            start: 0.5,
+            speed: -2.0,
+            ..Playback::new(clip("", 4.0), Repeat::Once)
+        };
+        assert_eq!(player.clip_time(0.125), 0.25);
+    }
+
+    /// Names and shares of what shows: a clip's weight times what the ones above it leave.
+    fn shares(player: &ClipPlayer, time: f64) -> Vec<(String, f32)> {
+        let mut shares: Vec<(String, f32)> = Vec::new();
+        for (of, weight) in player.playing_at(time) {
+            for (_, share) in &mut shares {
+                *share *= 1.0 - weight;
+            }
+            shares.push((of.clip.name.clone(), weight));
+        }
+        shares
     }
 
     #[test]
-    fn samp_08_a_step_changes_exactly_at_its_key() {
-        let t = track(
-            Interpolation::Step,
-            &[0.0, 0.5, 1.0],
-            &[[0.0; 3], [1.0; 3], [0.0; 3]],
-        );
-        assert_eq!(x_at(&t, 0.5), 1.0);
-        assert_eq!(x_at(&t, 0.5_f32.next_down()), 0.0);
+    fn add_07_a_cross_fade_goes_from_one_clip_to_the_other() {
+        let mut player = ClipPlayer::new(clip("a", 1.0), Repeat::Loop);
+        player.cross_fade(Playback::new(clip("b", 1.0), Repeat::Loop), 2.0, 0.5);
+        let expect = |time, a: f32, b: f32| {
+            let expected = vec![("a".to_owned(), a), ("b".to_owned(), b)];
+            assert_eq!(shares(&player, time), expected, "at {time}");
+        };
+        expect(2.0, 1.0, 0.0);
+        expect(2.25, 0.5, 0.5);
+        expect(2.5, 0.0, 1.0);
     }
 
     #[test]
-    fn b5_keys_follow_the_sign_of_the_key_before() {
-        let mut keys = [
-            [0.0, 0.0, 0.0, 1.0],
-            [0.0, 0.0, -0.1, -0.99],
-            [0.0, 0.0, 0.2, 0.98],
-        ];
-        align_hemispheres(&mut keys, 1, 0);
-        assert_eq!(
-            keys,
-            [
-                [0.0, 0.0, 0.0, 1.0],
-                [0.0, 0.0, 0.1, 0.99],
-                [0.0, 0.0, 0.2, 0.98]
-            ]
-        );
+    fn add_07_rapid_changes_keep_the_weights_at_one_and_the_list_short() {
+        for every in [0.1, 1.0 / 60.0, 0.001] {
+            let mut player = ClipPlayer::new(clip("a", 1.0), Repeat::Loop);
+            for change in 0..100 {
+                let now = f64::from(change) * every;
+                let name = if change % 2 == 0 { "b" } else { "a" };
+                player.cross_fade(Playback::new(clip(name, 1.0), Repeat::Loop), now, 0.5);
+                let shares = shares(&player, now + every * 0.5);
+                assert!(shares.len() <= MOST_FADING);
+                let sum: f32 = shares.iter().map(|(_, share)| share).sum();
+                assert!((sum - 1.0).abs() < 1e-6, "{shares:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_fade_that_takes_no_time_is_a_cut() {
+        let mut player = ClipPlayer::new(clip("a", 1.0), Repeat::Loop);
+        player.cross_fade(Playback::new(clip("b", 1.0), Repeat::Loop), 1.0, 0.0);
+        assert_eq!(shares(&player, 1.0).last().unwrap().1, 1.0);
     }
 }

@@ -12,6 +12,7 @@ use bevy_math::Quat;
 
 use crate::account::Account;
 use crate::lane::{Lane, Vec3x};
+use crate::layer::LayerWork;
 use crate::plan::Plan;
 use crate::pose::{JointTransform, ModelTransform, Rigid};
 use crate::profile::SwingProfile;
@@ -261,6 +262,14 @@ pub struct Slot {
     pub scales: Vec<ModelTransform>,
     /// The animated pose to be shown, in joint order.
     pub shown: Vec<JointTransform>,
+    /// The channels to be shown, see [`crate::channel::ChannelLayout`].
+    pub channels: Vec<f32>,
+    /// Scratch: a clip that fades in.
+    pub fading: Vec<JointTransform>,
+    /// Scratch: the channels of a clip that fades in.
+    pub fading_channels: Vec<f32>,
+    /// The memory of its layers.
+    pub layers: LayerWork,
     /// The host's bake weights of the last frame, per swing joint of the rig.
     pub last_bake: Vec<f32>,
     /// The host's input pose of the last frame, in joint order.

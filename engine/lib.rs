@@ -21,7 +21,7 @@
 //!
 //! # A frame
 //!
-//! [`systems::FrameSystems`]: preparation → sampling → driving → propagation → substeps → writeback; in each substep,
+//! [`systems::FrameSystems`]: preparation → sampling → layering → driving → propagation → substeps → writeback; in each substep,
 //! per depth, integration → collision → chain collision → smoothing → resolve. Equation ids such as `[S4]` are those of the model the numbers follow.
 //!
 //! # Where to start
@@ -30,12 +30,16 @@
 //! `assets::bake` for files.
 
 pub mod account;
+pub mod action;
+pub mod additive;
 #[cfg(feature = "rig_files")]
 #[path = "../assets/mod.rs"]
 pub mod assets;
+pub mod binding;
 pub mod blend;
 pub mod bone;
 pub mod chain;
+pub mod channel;
 pub mod clip;
 pub mod collider;
 pub mod contact;
@@ -44,7 +48,9 @@ pub mod curve;
 pub mod driver;
 pub mod euler;
 pub mod lane;
+pub mod layer;
 pub mod limit;
+pub mod mask;
 pub mod mirror;
 pub mod plan;
 pub mod pose;
@@ -56,6 +62,7 @@ pub mod substep;
 pub mod swing;
 #[path = "../systems/mod.rs"]
 pub mod systems;
+pub mod track;
 pub mod wind;
 
 /// What most programs need.

@@ -12,6 +12,7 @@ use bevy_math::Vec3;
 
 use crate::bone::{Bone, SwingTree};
 use crate::chain::LayerPlan;
+use crate::channel::ChannelLayout;
 use crate::collider::{Collider, Mask, PlacedShape, StaticCollider};
 use crate::driver::{self, Driver};
 use crate::limit::{self, LimitPlan};
@@ -58,6 +59,8 @@ pub struct Plan {
     pub layers_of_depth: Vec<Vec<usize>>,
     /// Drivers in the order in which they run.
     pub drivers: Vec<Driver>,
+    /// Where its channels are.
+    pub channels: ChannelLayout,
 }
 
 /// What a moving swing joint hangs on.
@@ -195,6 +198,7 @@ impl Plan {
             layers: Vec::new(),
             layers_of_depth: Vec::new(),
             drivers: drivers_in_order(rig),
+            channels: ChannelLayout::new(&rig.channels),
         };
         for &(_, source, bone) in &moving {
             let swing = plan.swing(rig, &tree, source, bone);

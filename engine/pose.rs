@@ -6,6 +6,7 @@
 
 use bevy_ecs::component::Component;
 use bevy_math::{Quat, Vec3};
+use thiserror::Error;
 
 use crate::lane::{Lane, Vec3x};
 use crate::rotation::{self, Rotation};
@@ -171,6 +172,53 @@ impl ModelTransform {
         let one = |s: f32| if s < 0.0 { -1.0 } else { 1.0 };
         Vec3x::new(one(self.scale.x), one(self.scale.y), one(self.scale.z))
     }
+}
+
+/// Why model transforms cannot be composed. `[L6]`
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error(
+    "joint {joint} of {count}: its parent {parent} does not come before it; expected joints parents first"
+)]
+pub struct HierarchyFault {
+    /// Whose parent it is.
+    pub joint: usize,
+    /// Where its parent is said to be.
+    pub parent: usize,
+    /// How many joints there are.
+    pub count: usize,
+}
+
+/// Model transforms from local ones, parents first: after a joint was replaced its descendants keep their local
+/// transforms and follow it. `[L6]`
+///
+/// `parents` and `locals` have one entry per joint; `root` is what joints without a parent hang on.
+///
+/// # Errors
+/// [`HierarchyFault`] with the first joint whose parent does not come before it.
+pub fn compose_model(
+    parents: &[Option<usize>],
+    locals: &[JointTransform],
+    root: ModelTransform,
+) -> Result<Vec<ModelTransform>, HierarchyFault> {
+    debug_assert_eq!(
+        parents.len(),
+        locals.len(),
+        "one parent and one transform per joint"
+    );
+    let count = parents.len();
+    let mut model: Vec<ModelTransform> = Vec::with_capacity(count);
+    for (joint, (&parent, local)) in parents.iter().zip(locals).enumerate() {
+        let above = match parent {
+            None => root,
+            Some(parent) => *model.get(parent).ok_or(HierarchyFault {
+                joint,
+                parent,
+                count,
+            })?,
+        };
+        model.push(above.child(local));
+    }
+    Ok(model)
 }
 
 /// The animated pose of an actor, in the rig's joint order: what the host gives before a frame. Starts at rest.

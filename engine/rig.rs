@@ -6,6 +6,7 @@ use bevy_ecs::world::World;
 use thiserror::Error;
 
 use crate::chain::ChainLayer;
+use crate::channel::ChannelSet;
 use crate::collider::StaticCollider;
 use crate::driver::{self, Driver, MOST_SOURCES};
 use crate::pose::{JointTransform, ModelTransform};
@@ -43,6 +44,8 @@ pub struct Rig {
     /// Drivers; they run in the order of [`driver::run_order`]. Where two set one joint the later one counts; a rig file
     /// with such two is refused.
     pub drivers: Vec<Driver>,
+    /// What hangs on joints besides their transforms: morph weights, fields of view.
+    pub channels: Vec<ChannelSet>,
 }
 
 impl Rig {
@@ -63,6 +66,7 @@ impl Rig {
             colliders: Vec::new(),
             layers: Vec::new(),
             drivers: Vec::new(),
+            channels: Vec::new(),
         }
     }
 
@@ -146,6 +150,9 @@ impl Rig {
             let joints = layer.joints.iter();
             all.extend(joints.map(|&joint| ("chain layer", index, joint)));
         }
+        for (index, set) in self.channels.iter().enumerate() {
+            all.push(("channel set", index, set.joint));
+        }
         let root = self.root_correction.iter();
         all.extend(root.map(|&joint| ("root correction", 0, joint)));
         all
@@ -223,6 +230,8 @@ pub struct RigParts {
     pub metres_per_unit: f32,
     /// See [`Rig::root_correction`].
     pub root_correction: Option<usize>,
+    /// See [`Rig::channels`].
+    pub channels: Vec<ChannelSet>,
 }
 
 impl RigParts {
@@ -263,6 +272,7 @@ impl RigParts {
             drivers,
             metres_per_unit: rig.metres_per_unit,
             root_correction: rig.root_correction,
+            channels: rig.channels.clone(),
         };
         world.spawn(parts).id()
     }

@@ -16,6 +16,7 @@ pub mod collision;
 pub mod driving;
 pub mod forces;
 pub mod integration;
+pub mod layering;
 pub mod motion;
 pub mod placement;
 pub mod plugin;
@@ -37,6 +38,8 @@ pub enum FrameSystems {
     Preparation,
     /// Each substep has its animated pose against the parents; the frame's own pose is known.
     Sampling,
+    /// The actor's layers lie over these poses.
+    Layering,
     /// Driven joints follow the joints that drive them, in each of these poses.
     Driving,
     /// Each substep has its animated pose in model space.
@@ -57,6 +60,7 @@ pub fn add_stages(world: &mut World, schedule: &mut Schedule) {
         (
             FrameSystems::Preparation,
             FrameSystems::Sampling,
+            FrameSystems::Layering,
             FrameSystems::Driving,
             FrameSystems::Propagation,
             FrameSystems::Substeps,
@@ -67,6 +71,7 @@ pub fn add_stages(world: &mut World, schedule: &mut Schedule) {
     motion::observe(world);
     preparation::add(schedule);
     sampling::add(schedule);
+    layering::add(schedule);
     driving::add(schedule);
     propagation::add(schedule);
     substeps::add(schedule);

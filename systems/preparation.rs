@@ -17,6 +17,7 @@ use crate::collider::StaticCollider;
 use crate::crowd::Crowds;
 use crate::driver::Driver;
 use crate::lane::Vec3x;
+use crate::layer::LayerWork;
 use crate::plan::Plan;
 use crate::pose::{AnimatedPose, LocalPose, PoseHealth};
 use crate::profile::SwingProfile;
@@ -167,6 +168,7 @@ fn gather(
         colliders: statics.copied().collect(),
         layers: layers_of_rig.cloned().collect(),
         drivers: drivers_of_rig.cloned().collect(),
+        channels: parts.channels.clone(),
     })
 }
 
@@ -243,6 +245,7 @@ fn seat_actors(
             Some(mut state) => {
                 // Another plan may have other drivers: what they remembered is not theirs.
                 state.lagged.clear();
+                state.layers = LayerWork::default();
                 crowds.0[crowd].slots[slot] = state;
             }
             None => clock.started = None,

@@ -13,7 +13,7 @@ use bevy_math::Quat;
 use super::FrameSystems;
 use super::preparation::Seat;
 use super::substeps::{Workers, for_each_slot};
-use crate::clip::{ClipPlayer, Track, TrackValues};
+use crate::clip::{Clip, ClipPlayer, Playback, Track, TrackValues};
 use crate::crowd::{Crowds, Slot};
 use crate::lane::Lane;
 use crate::plan::Plan;
@@ -52,28 +52,150 @@ fn sample_poses(
 /// Samples the clip at the time of each pose and at the frame's own time.
 fn sample_clip(plan: &Plan, slot: &mut Slot, player: &ClipPlayer) {
     let joints = plan.rest.len();
+    let fading = &mut slot.fading;
     for (point, pose) in poses(&slot.schedule, &mut slot.poses, joints) {
-        for &joint in &plan.needed {
-            pose[joint] = plan.rest[joint];
-        }
-        let time = player.clip_time(point.time);
-        for track in &player.clip.tracks {
-            // A clip of another rig may name joints that this one does not have.
-            if plan.is_needed.get(track.joint) == Some(&true) {
-                track.sample(time, &mut pose[track.joint]);
-            }
-        }
-        let needed = plan.needed.iter().copied();
-        replace_invalid(plan, pose, needed, &mut slot.invalid);
+        sample_player(plan, player, point.time, Wanted::Needed, pose, fading);
+        replace_invalid(plan, pose, Wanted::Needed, &mut slot.invalid);
     }
-    slot.shown.clone_from(&plan.rest);
-    let time = player.clip_time(slot.schedule.shown);
-    for track in &player.clip.tracks {
-        if let Some(joint) = slot.shown.get_mut(track.joint) {
-            track.sample(time, joint);
+    slot.shown.resize(joints, JointTransform::IDENTITY);
+    let time = slot.schedule.shown;
+    sample_player(plan, player, time, Wanted::All, &mut slot.shown, fading);
+    replace_invalid(plan, &mut slot.shown, Wanted::All, &mut slot.invalid);
+    let (channels, fading) = (&mut slot.channels, &mut slot.fading_channels);
+    sample_player_channels(plan, player, time, channels, fading);
+}
+
+/// Which joints of a pose are asked for.
+#[derive(Clone, Copy)]
+enum Wanted {
+    /// Those that the substeps read.
+    Needed,
+    /// All that are shown.
+    All,
+}
+
+impl Wanted {
+    fn has(self, plan: &Plan, joint: usize) -> bool {
+        match self {
+            Self::Needed => plan.is_needed[joint],
+            Self::All => true,
         }
     }
-    replace_invalid(plan, &mut slot.shown, 0..joints, &mut slot.invalid);
+
+    /// Calls `visit` for each, ascending.
+    fn each(self, plan: &Plan, visit: impl FnMut(usize)) {
+        match self {
+            Self::Needed => plan.needed.iter().copied().for_each(visit),
+            Self::All => (0..plan.rest.len()).for_each(visit),
+        }
+    }
+}
+
+/// The pose that `player` shows at `time` on the actor's clock; `fading` is scratch.
+fn sample_player(
+    plan: &Plan,
+    player: &ClipPlayer,
+    time: f64,
+    wanted: Wanted,
+    pose: &mut [JointTransform],
+    fading: &mut Vec<JointTransform>,
+) {
+    for (place, (playback, weight)) in player.playing_at(time).enumerate() {
+        if place == 0 {
+            sample_playback(plan, playback, time, wanted, pose);
+            continue;
+        }
+        fading.resize(plan.rest.len(), JointTransform::IDENTITY);
+        sample_playback(plan, playback, time, wanted, fading);
+        wanted.each(plan, |joint| {
+            pose[joint] = if weight >= 1.0 {
+                fading[joint]
+            } else {
+                pose[joint].blend(&fading[joint], weight)
+            };
+        });
+    }
+}
+
+/// The pose of one clip: what has no track is at rest.
+fn sample_playback(
+    plan: &Plan,
+    playback: &Playback,
+    time: f64,
+    wanted: Wanted,
+    pose: &mut [JointTransform],
+) {
+    wanted.each(plan, |joint| pose[joint] = plan.rest[joint]);
+    let time = playback.clip_time(time);
+    for track in &playback.clip.tracks {
+        // A clip of another rig may name joints that this one does not have.
+        if track.joint < plan.rest.len() && wanted.has(plan, track.joint) {
+            track.sample(time, &mut pose[track.joint]);
+        }
+    }
+}
+
+/// The channels that `player` shows at `time` on the actor's clock; `fading` is scratch.
+fn sample_player_channels(
+    plan: &Plan,
+    player: &ClipPlayer,
+    time: f64,
+    channels: &mut Vec<f32>,
+    fading: &mut Vec<f32>,
+) {
+    rest_channels(plan, channels);
+    if channels.is_empty() {
+        return;
+    }
+    for (place, (playback, weight)) in player.playing_at(time).enumerate() {
+        let at = playback.clip_time(time);
+        if place == 0 {
+            sample_channels(plan, &playback.clip, at, channels, |_| {});
+            continue;
+        }
+        rest_channels(plan, fading);
+        sample_channels(plan, &playback.clip, at, fading, |_| {});
+        for (below, above) in channels.iter_mut().zip(fading.iter()) {
+            *below = if weight >= 1.0 {
+                *above
+            } else {
+                *below + (*above - *below) * weight
+            };
+        }
+    }
+    for (number, rest) in channels.iter_mut().zip(plan.channels.rest()) {
+        if !number.is_finite() {
+            *number = *rest;
+        }
+    }
+}
+
+fn rest_channels(plan: &Plan, channels: &mut Vec<f32>) {
+    channels.clear();
+    channels.extend(plan.channels.rest());
+}
+
+/// Writes the channels that `clip` moves at `time` (of the clip, seconds) into all channels of the rig; `moved` hears of
+/// each set.
+pub(super) fn sample_channels(
+    plan: &Plan,
+    clip: &Clip,
+    time: f32,
+    channels: &mut [f32],
+    mut moved: impl FnMut(usize),
+) {
+    if channels.is_empty() {
+        return;
+    }
+    for track in &clip.tracks {
+        let set = track
+            .channel()
+            .and_then(|kind| plan.channels.find(track.joint, kind));
+        if let Some(set) = set {
+            track.sample_channel(time, &mut channels[plan.channels.range(set)]);
+            moved(set);
+        }
+    }
 }
 
 /// When each pose of a frame is taken, with the pose of `joints` joints to be filled.
@@ -94,7 +216,8 @@ fn sample_input(plan: &Plan, slot: &mut Slot, input: &[JointTransform]) {
     let fits = input.len() == joints;
     slot.shown
         .extend_from_slice(if fits { input } else { &plan.rest });
-    replace_invalid(plan, &mut slot.shown, 0..joints, &mut slot.invalid);
+    replace_invalid(plan, &mut slot.shown, Wanted::All, &mut slot.invalid);
+    rest_channels(plan, &mut slot.channels);
     if slot.schedule.reset || slot.last_input.len() != joints {
         slot.last_input.clone_from(&slot.shown);
     }
@@ -131,10 +254,10 @@ fn nearly_unit(q: Quat) -> Quat {
 fn replace_invalid(
     plan: &Plan,
     pose: &mut [JointTransform],
-    joints: impl Iterator<Item = usize>,
+    wanted: Wanted,
     invalid: &mut Vec<usize>,
 ) {
-    for joint in joints {
+    wanted.each(plan, |joint| {
         if !pose[joint].is_finite() {
             pose[joint] = plan.rest[joint];
             if let Err(place) = invalid.binary_search(&joint) {
@@ -142,11 +265,12 @@ fn replace_invalid(
             }
         }
         pose[joint].rotation = nearly_unit(pose[joint].rotation);
-    }
+    });
 }
 
 /// The bake weights of each pose, in the plan's order: the actor's own, else the clip's, else the joint's constant. What
-/// is missing or no share counts as 0; where none is above 0 nothing is kept. `[V4]`
+/// is missing or no share counts as 0; where none is above 0 nothing is kept. While clips fade, the newest one's counts.
+/// `[V4]`
 fn sample_bake(
     plan: &Plan,
     slot: &mut Slot,
@@ -181,7 +305,8 @@ fn sample_own_bake(plan: &Plan, slot: &mut Slot, now: &Vec<f32>) {
 }
 
 fn sample_clip_bake(plan: &Plan, slot: &mut Slot, player: Option<&ClipPlayer>) {
-    let tracks = player.map_or(&[][..], |player| &player.clip.tracks);
+    let player = player.map(|player| &player.playing);
+    let tracks = player.map_or(&[][..], |playing| &playing.clip.tracks);
     let is_scalar = |track: &&Track| matches!(track.values, TrackValues::BakeWeight(_));
     let constant = plan.swings.iter().any(|swing| swing.bake_weight > 0.0);
     if !constant && !tracks.iter().any(|track| is_scalar(&track)) {

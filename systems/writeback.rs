@@ -1,7 +1,7 @@
 //! Writeback: shows the frame. `[T2]` `[V7]` `[B6]`
 //!
 //! Runs in [`FrameSystems::Writeback`], once per frame. Reads the results of the last two substeps; writes [`LocalPose`],
-//! [`PoseHealth`] and, where an actor carries them, [`ModelPose`] and [`SwingReadout`].
+//! [`PoseHealth`] and, where an actor carries them, [`ModelPose`], [`SwingReadout`], [`ChannelPose`], [`LayerReadout`] and more.
 
 use bevy_ecs::prelude::*;
 use bevy_math::{Quat, Vec3};
@@ -10,8 +10,10 @@ use super::FrameSystems;
 use super::preparation::Seat;
 use crate::account::Explanation;
 use crate::chain::ChainReadout;
+use crate::channel::ChannelPose;
 use crate::crowd::{Crowds, Slot, particle, result};
 use crate::lane::Vec3x;
+use crate::layer::LayerReadout;
 use crate::plan::{Plan, SwingPlan};
 use crate::pose::{LocalPose, ModelPose, ModelTransform, PoseHealth};
 use crate::profile::{RestPose, SubstepPolicy};
@@ -35,9 +37,12 @@ fn write_poses(
         Option<&mut SwingReadout>,
         Option<&mut ChainReadout>,
         Option<&mut Explanation>,
+        (Option<&mut ChannelPose>, Option<&mut LayerReadout>),
     )>,
 ) {
-    for (entity, seat, mut local, mut health, model, readout, chains, explained) in &mut actors {
+    for (entity, seat, mut local, mut health, model, readout, chains, explained, layered) in
+        &mut actors
+    {
         let crowd = &crowds.0[seat.crowd];
         let slot = &crowd.slots[seat.slot];
         if slot.schedule.idle {
@@ -55,6 +60,12 @@ fn write_poses(
         }
         if let (Some(mut explained), Some((_, accounts))) = (explained, &slot.watched) {
             explained.substeps.clone_from(accounts);
+        }
+        if let Some(mut channels) = layered.0 {
+            channels.0.clone_from(&slot.channels);
+        }
+        if let Some(mut layers) = layered.1 {
+            layers.0.clone_from(&slot.layers.contributions);
         }
         report_health(&crowd.plan, slot, entity, &mut health);
     }

@@ -44,6 +44,8 @@ pub fn push(values: &mut BakedValues, of: &JointTransform) {
         BakedValues::Rotation(values) => values.push(of.rotation.to_array()),
         BakedValues::Translation(values) => values.push(of.translation.to_array()),
         BakedValues::Scale(values) => values.push(of.scale.to_array()),
+        // Channels are no part of a transform.
+        BakedValues::Weights { .. } => {}
     }
 }
 

@@ -194,7 +194,7 @@ fn changes(track: &Track) -> bool {
     match &track.values {
         TrackValues::Translation(keys) | TrackValues::Scale(keys) => differ(keys),
         TrackValues::Rotation(keys) => differ(keys),
-        TrackValues::Weights { .. } | TrackValues::BakeWeight(_) => false,
+        TrackValues::Weights { .. } | TrackValues::BakeWeight(_) | TrackValues::Fov(_) => false,
     }
 }
 

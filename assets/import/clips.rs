@@ -9,10 +9,10 @@ use std::sync::Arc;
 use gltf::accessor::Dimensions;
 
 use super::accessor::{Reader, Stored};
-use super::document::{Channel, Document, Sampler};
+use super::document::{Channel, Document, Sampler, Target};
 use super::keys::{self, Shape};
 use super::nodes::Joints;
-use super::{Mesh, Warnings};
+use super::{Camera, Mesh, Projection, Warnings};
 use crate::assets::json::{Fault, entry, named, quote};
 use crate::clip::{Clip, Interpolation, Track, TrackValues};
 
@@ -23,10 +23,12 @@ enum Path {
     Rotation,
     Scale,
     Weights,
+    /// The field of view of the node's camera.
+    Fov,
 }
 
 impl Path {
-    const COUNT: usize = 4;
+    const COUNT: usize = 5;
 
     fn parse(name: &str) -> Option<Self> {
         match name {
@@ -45,6 +47,7 @@ struct Clips<'a> {
     reader: Reader<'a>,
     joints: &'a Joints,
     meshes: &'a [Mesh],
+    cameras: &'a [Camera],
     /// Times by accessor: thousands of channels share a handful.
     times: Vec<Option<Arc<[f32]>>>,
     /// The animation (plus one) and the channel that moved a property last, to find doubled targets.
@@ -83,6 +86,7 @@ pub(super) fn read(
     reader: Reader,
     joints: &Joints,
     meshes: &[Mesh],
+    cameras: &[Camera],
     warnings: &mut Warnings,
 ) -> Result<Vec<Clip>, Fault> {
     let mut clips = Clips {
@@ -90,6 +94,7 @@ pub(super) fn read(
         reader,
         joints,
         meshes,
+        cameras,
         times: vec![None; document.accessors.len()],
         movers: vec![Default::default(); document.nodes.len()],
         warnings,
@@ -112,6 +117,9 @@ impl Clips<'_> {
         for (channel, entry) in animation.channels.iter().enumerate() {
             match Path::parse(&entry.target.path) {
                 Some(path) => tracks.extend(self.channel(index, channel, path)?),
+                None if self.is_lens(&entry.target) => {
+                    tracks.extend(self.lens(index, channel)?);
+                }
                 None => {
                     unknown += 1;
                     first_unknown.get_or_insert(&entry.target.path);
@@ -160,6 +168,41 @@ impl Clips<'_> {
         };
         self.track(&place, node.get(), path)
             .map_err(|fault| fault.used_by(&place.describe()))
+    }
+
+    /// Whether a channel moves the field of view of a camera that some node carries. *KHR_animation_pointer*
+    fn is_lens(&self, target: &Target) -> bool {
+        let camera = camera_of(target);
+        camera.is_some_and(|camera| self.carriers(camera).next().is_some())
+    }
+
+    /// The nodes that carry a perspective camera.
+    fn carriers(&self, camera: usize) -> impl Iterator<Item = usize> + use<'_> {
+        let carried = self.cameras.iter().filter(move |of| of.source == camera);
+        let lens = carried.filter(|of| matches!(of.projection, Projection::Perspective { .. }));
+        lens.map(|of| self.joints.joints[of.joint].source)
+    }
+
+    /// The field of view of a camera as a track for each node that carries it.
+    fn lens(&mut self, animation: usize, channel: usize) -> Result<Vec<Track>, Fault> {
+        let document = self.document;
+        let entry = &document.animations[animation].channels[channel];
+        let camera = camera_of(&entry.target).unwrap_or(0);
+        let nodes: Vec<usize> = self.carriers(camera).collect();
+        let mut tracks = Vec::with_capacity(nodes.len());
+        for node in nodes {
+            let place = Place {
+                animation,
+                channel,
+                sampler: entry.sampler.get(),
+                clip: &document.animations[animation].name,
+                target: entry,
+                node_name: &document.nodes[node].name,
+            };
+            let track = self.track(&place, node, Path::Fov);
+            tracks.extend(track.map_err(|fault| fault.used_by(&place.describe()))?);
+        }
+        Ok(tracks)
     }
 
     fn track(&mut self, place: &Place, node: usize, path: Path) -> Result<Option<Track>, Fault> {
@@ -211,7 +254,7 @@ impl Clips<'_> {
     /// A node that is there, keeps its transform in parts, and is not moved by another channel.
     fn check_target(&mut self, place: &Place, node: usize, path: Path) -> Result<(), Fault> {
         let entry = entry(&self.document.nodes, "/nodes", node)?;
-        if path != Path::Weights && entry.matrix.is_some() {
+        if !matches!(path, Path::Weights | Path::Fov) && entry.matrix.is_some() {
             let found = "an animated node with a matrix";
             let expected = "translation, rotation and scale";
             return Err(Fault::new(format!("/nodes/{node}/matrix"), found, expected));
@@ -271,6 +314,11 @@ impl Clips<'_> {
                 let values = values.into_flattened();
                 (TrackValues::Weights { count, values }, repairs)
             }
+            Path::Fov => {
+                let wanted = (Dimensions::Scalar, Stored::Float);
+                let (values, repairs) = keys::values::<1>(reader, shape, wanted)?;
+                (TrackValues::Fov(values), repairs)
+            }
         };
         if repairs.unused_tangents {
             self.warnings.add(|| {
@@ -286,6 +334,13 @@ impl Clips<'_> {
         }
         Ok(values)
     }
+}
+
+/// The camera whose field of view a channel points to: `/cameras/3/perspective/yfov`. *KHR_animation_pointer*
+fn camera_of(target: &Target) -> Option<usize> {
+    let pointer = target.extensions.as_ref()?.pointer.as_ref()?;
+    let camera = pointer.pointer.strip_prefix("/cameras/")?;
+    camera.strip_suffix("/perspective/yfov")?.parse().ok()
 }
 
 fn interpolation(sampler: &Sampler, place: &Place) -> Result<Interpolation, Fault> {

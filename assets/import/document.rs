@@ -117,6 +117,26 @@ pub(super) struct Target<'a> {
     pub(super) node: Option<Index>,
     #[serde(borrow)]
     pub(super) path: Text<'a>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    pub(super) extensions: Option<Object<TargetExtensions<'a>>>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct TargetExtensions<'a> {
+    /// What a channel of the path `pointer` moves. *KHR_animation_pointer*
+    #[serde(
+        borrow,
+        rename = "KHR_animation_pointer",
+        default,
+        deserialize_with = "present"
+    )]
+    pub(super) pointer: Option<Object<Pointer<'a>>>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Pointer<'a> {
+    #[serde(borrow)]
+    pub(super) pointer: Text<'a>,
 }
 
 #[derive(Deserialize)]

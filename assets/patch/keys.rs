@@ -51,15 +51,13 @@ impl BakedTrack {
             BakedValues::Rotation(_) => "rotation",
             BakedValues::Translation(_) => "translation",
             BakedValues::Scale(_) => "scale",
+            BakedValues::Weights { .. } => "weights",
         }
     }
 
     /// Numbers per value.
     fn width(&self) -> usize {
-        match self.values {
-            BakedValues::Rotation(_) => 4,
-            BakedValues::Translation(_) | BakedValues::Scale(_) => 3,
-        }
+        self.values.width()
     }
 
     /// Values before reduction.
@@ -67,6 +65,7 @@ impl BakedTrack {
         match &self.values {
             BakedValues::Rotation(values) => values.len(),
             BakedValues::Translation(values) | BakedValues::Scale(values) => values.len(),
+            BakedValues::Weights { count, values } => values.len() / count.max(&1),
         }
     }
 
@@ -85,6 +84,10 @@ impl BakedTrack {
             }
             BakedValues::Translation(values) | BakedValues::Scale(values) => {
                 pick(values, self.keys.as_deref()).into_flattened()
+            }
+            BakedValues::Weights { count, values } => {
+                let rows: Vec<&[f32]> = values.chunks_exact((*count).max(1)).collect();
+                pick(&rows, self.keys.as_deref()).concat()
             }
         }
     }
@@ -166,6 +169,10 @@ fn check_values(track: &BakedTrack) -> Result<(), String> {
         BakedValues::Translation(values) | BakedValues::Scale(values) => {
             values.iter().position(|v| !v.iter().all(|c| c.is_finite()))
         }
+        BakedValues::Weights { count: 0, .. } => {
+            return Err("found no weights per value, expected one per morph target".into());
+        }
+        BakedValues::Weights { values, .. } => values.iter().position(|weight| !weight.is_finite()),
     };
     match (bad, &track.values) {
         (None, _) => Ok(()),
@@ -175,6 +182,10 @@ fn check_values(track: &BakedTrack) -> Result<(), String> {
         )),
         (Some(i), BakedValues::Translation(values) | BakedValues::Scale(values)) => Err(format!(
             "value {i} is {:?}, expected finite numbers",
+            values[i]
+        )),
+        (Some(i), BakedValues::Weights { values, .. }) => Err(format!(
+            "weight {i} is {:?}, expected a finite number",
             values[i]
         )),
     }
@@ -262,8 +273,14 @@ impl<'c> ClipWriter<'_, 'c> {
             }
         };
         let values = track.kept();
-        let kind = if track.width() == 4 { "VEC4" } else { "VEC3" };
-        let output = self.accessor(&values, kind, values.len() / track.width(), "");
+        let (kind, count) = match track.values {
+            BakedValues::Rotation(_) => ("VEC4", values.len() / track.width()),
+            BakedValues::Translation(_) | BakedValues::Scale(_) => {
+                ("VEC3", values.len() / track.width())
+            }
+            BakedValues::Weights { .. } => ("SCALAR", values.len()),
+        };
+        let output = self.accessor(&values, kind, count, "");
         TrackAccessors { input, output }
     }
 

@@ -74,6 +74,24 @@ pub enum BakedValues {
     Translation(Vec<[f32; 3]>),
     /// Dimensionless, per axis.
     Scale(Vec<[f32; 3]>),
+    /// Morph weights of the node's mesh.
+    Weights {
+        /// Numbers per value: the mesh's morph targets, ≥ 1.
+        count: usize,
+        /// `count` numbers per time, flat.
+        values: Vec<f32>,
+    },
+}
+
+impl BakedValues {
+    /// Numbers per value.
+    pub fn width(&self) -> usize {
+        match self {
+            Self::Rotation(_) => 4,
+            Self::Translation(_) | Self::Scale(_) => 3,
+            Self::Weights { count, .. } => *count,
+        }
+    }
 }
 
 /// How to patch.

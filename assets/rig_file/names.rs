@@ -10,7 +10,7 @@ use crate::rig::Rig;
 
 /// Why a reference finds no joint.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Missing {
+pub(in crate::assets) enum Missing {
     /// No joint; names of the model that look like it.
     Unknown { near: Vec<String> },
     /// Several joints, by index.
@@ -18,14 +18,14 @@ pub(super) enum Missing {
 }
 
 /// The joints of a rig by name.
-pub(super) struct Names<'r> {
+pub(in crate::assets) struct Names<'r> {
     rig: &'r Rig,
     by_name: BTreeMap<&'r str, Vec<usize>>,
     by_source: BTreeMap<usize, usize>,
 }
 
 impl<'r> Names<'r> {
-    pub(super) fn new(rig: &'r Rig) -> Self {
+    pub(in crate::assets) fn new(rig: &'r Rig) -> Self {
         let mut by_name: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
         let mut by_source = BTreeMap::new();
         for (index, joint) in rig.joints.iter().enumerate() {
@@ -40,7 +40,7 @@ impl<'r> Names<'r> {
     }
 
     /// The joint that `reference` means.
-    pub(super) fn find(&self, reference: &str) -> Result<usize, Missing> {
+    pub(in crate::assets) fn find(&self, reference: &str) -> Result<usize, Missing> {
         let found = match self.by_name.get(reference) {
             Some(joints) if !reference.is_empty() => joints.clone(),
             _ => self
@@ -87,7 +87,11 @@ impl<'r> Names<'r> {
     }
 
     /// The fault of a reference that finds no joint: what was found, and what to do.
-    pub(super) fn explain(&self, reference: &str, missing: &Missing) -> (String, Option<String>) {
+    pub(in crate::assets) fn explain(
+        &self,
+        reference: &str,
+        missing: &Missing,
+    ) -> (String, Option<String>) {
         let name = quoted(reference);
         match missing {
             Missing::Unknown { near } => (

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::assets::Error;
 use crate::assets::container::Container;
 use crate::assets::import::{self, Model};
+use crate::assets::library::Library;
 use crate::assets::rig_file;
 use crate::assets::scene::Scene;
 use crate::assets::state_hash::{self, StateHash};
@@ -16,6 +17,7 @@ pub struct Inputs {
     pub(super) model: Model,
     pub(super) container: Arc<Container>,
     pub(super) rig: Rig,
+    pub(super) library: Library,
     pub(super) hashes: Vec<(PathBuf, StateHash)>,
     pub(super) warnings: Vec<String>,
 }
@@ -36,7 +38,15 @@ impl Inputs {
             warnings.extend(rules.put_on(&mut rig)?.warnings);
             rules.apply_to_clips(&rig, &mut model.clips)?;
         }
+        // After the bake weights, which are tracks of the model's clips.
+        let mut library = Library::new(&model);
+        for rule in &scene.rules().clip_files {
+            let file = library.add(rule, scene.folder(), &rig)?;
+            hashes.push(hashed(&file)?);
+        }
+        warnings.append(&mut library.warnings);
         Ok(Self {
+            library,
             model,
             container: Arc::new(container),
             rig,
@@ -46,7 +56,7 @@ impl Inputs {
     }
 }
 
-fn hashed(file: &Path) -> Result<(PathBuf, StateHash), Error> {
+pub(super) fn hashed(file: &Path) -> Result<(PathBuf, StateHash), Error> {
     let bytes = std::fs::read(file).map_err(|source| Error::io(file, "read", source))?;
     Ok((file.to_path_buf(), state_hash::of_bytes(&bytes)))
 }

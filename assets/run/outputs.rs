@@ -1,21 +1,15 @@
 //! Outputs: the files that a scene asks for, recorded frame by frame and written at the end.
 
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use super::baked::Baked;
 use super::expectations::{refuse, swing_of};
+use super::trace::Trace;
 use super::{RunOptions, Stage};
 use crate::assets::Error;
-use crate::assets::bake::moved::{Property, moved_properties, push};
-use crate::assets::bake::{check_size, for_file};
-use crate::assets::check::counted;
-use crate::assets::patch::{
-    self, BakedClip, BakedTarget, BakedTrack, BakedValues, PatchOptions, Patched, patch,
-};
+use crate::assets::bake::check_size;
+use crate::assets::patch::{self, PatchOptions, Patched, patch};
 use crate::assets::scene::{Output, Scene};
-use crate::clip::{ClipPlayer, Track, TrackValues};
-use crate::pose::LocalPose;
-use crate::rig::Rig;
 
 /// Everything that is being recorded.
 pub struct Recorder {
@@ -26,23 +20,6 @@ pub struct Recorder {
 enum Recording {
     Baked(Baked),
     Trace(Trace),
-}
-
-/// The motion of one actor.
-struct Baked {
-    file: PathBuf,
-    actor: usize,
-    name: String,
-    times: Vec<f32>,
-    tracks: Vec<(usize, BakedValues)>,
-}
-
-/// Rows of numbers.
-struct Trace {
-    file: PathBuf,
-    actor: usize,
-    swings: Vec<usize>,
-    text: String,
 }
 
 impl Recorder {
@@ -151,138 +128,4 @@ impl Recorder {
 fn make_folder(file: &Path) -> Result<(), Error> {
     let folder = file.parent().unwrap_or(Path::new("."));
     std::fs::create_dir_all(folder).map_err(|source| Error::io(folder, "create", source))
-}
-
-impl Baked {
-    /// The joints that the actor's clip turns, moves or scales, and those that the rig moves.
-    fn new(stage: &Stage, file: PathBuf, actor: usize, name: Option<&str>) -> Self {
-        let player = stage.host.world.get::<ClipPlayer>(stage.actors[actor]);
-        let tracks = player.map_or(&[][..], |player| &player.clip.tracks);
-        let rest = |joint: usize| stage.rig.joints[joint].rest;
-        let animated = tracks.iter().filter_map(|track| match &track.values {
-            TrackValues::Rotation(_) => Some((track.joint, Property::Rotation)),
-            TrackValues::Translation(_) => Some((track.joint, Property::Translation)),
-            // Exporters write scale for every joint; what only repeats the rest pose is not wanted.
-            TrackValues::Scale(keys) => {
-                let still = keys
-                    .iter()
-                    .all(|key| *key == rest(track.joint).scale.to_array());
-                (!still).then_some((track.joint, Property::Scale))
-            }
-            TrackValues::Weights { .. } | TrackValues::BakeWeight(_) => None,
-        });
-        let mut moved = moved_properties(&stage.rig);
-        moved.extend(animated);
-        moved.sort_unstable();
-        moved.dedup();
-        let clip_name = player.map_or("swing", |player| &player.clip.name);
-        Self {
-            file,
-            actor,
-            name: name.unwrap_or(clip_name).to_owned(),
-            times: Vec::new(),
-            tracks: moved
-                .into_iter()
-                .map(|(joint, property)| (joint, property.values(0)))
-                .collect(),
-        }
-    }
-
-    /// Numbers kept per frame.
-    fn numbers(&self) -> usize {
-        let width = |values: &BakedValues| match values {
-            BakedValues::Rotation(_) => 4,
-            BakedValues::Translation(_) | BakedValues::Scale(_) => 3,
-        };
-        self.tracks.iter().map(|(_, values)| width(values)).sum()
-    }
-
-    /// A warning when the actor's clip moves what a baked clip has no tracks for.
-    fn left_out(&self, stage: &Stage) -> Option<String> {
-        let player = stage
-            .host
-            .world
-            .get::<ClipPlayer>(stage.actors[self.actor])?;
-        let weights = |track: &&Track| matches!(track.values, TrackValues::Weights { .. });
-        let count = player.clip.tracks.iter().filter(weights).count();
-        (count > 0).then(|| {
-            format!(
-                "clip \"{}\" has {} of morph weights, which the baked clip leaves out; `flounce bake` keeps them",
-                player.clip.name,
-                counted(count, "track")
-            )
-        })
-    }
-
-    fn keep(&mut self, stage: &Stage, time: f64) {
-        let Some(pose) = stage.host.world.get::<LocalPose>(stage.actors[self.actor]) else {
-            return;
-        };
-        self.times.push(time as f32);
-        for (joint, values) in &mut self.tracks {
-            push(values, &pose.0[*joint]);
-        }
-    }
-
-    /// What was kept as a new clip of the file.
-    fn clip(self, rig: &Rig) -> BakedClip {
-        let tracks = self.tracks.into_iter().map(|(joint, mut values)| {
-            if let BakedValues::Rotation(rotations) = &mut values {
-                for_file(rotations);
-            }
-            (joint, values)
-        });
-        BakedClip {
-            target: BakedTarget::New(self.name),
-            times: self.times,
-            tracks: tracks
-                .map(|(joint, values)| BakedTrack {
-                    node: rig.joints[joint].source,
-                    values,
-                    keys: None,
-                })
-                .collect(),
-        }
-    }
-}
-
-impl Trace {
-    fn new(file: PathBuf, actor: usize, swings: Vec<usize>) -> Self {
-        let text = "time,joint,name,tip_x,tip_y,tip_z,rotation_x,rotation_y,rotation_z,rotation_w,deflection_deg,hits\n";
-        Self {
-            file,
-            actor,
-            swings,
-            text: text.to_owned(),
-        }
-    }
-
-    fn keep(&mut self, stage: &Stage, time: f64) {
-        let Some(readout) = stage.readout(self.actor) else {
-            return;
-        };
-        for &swing in &self.swings {
-            let joint = &stage.rig.joints[stage.rig.swing[swing].joint];
-            let Some(result) = readout.0[swing] else {
-                continue;
-            };
-            let (tip, q) = (result.particle, result.rotation);
-            let name = joint.name.replace('"', "\"\"");
-            // Writing to a string cannot fail. Numbers print in the shortest form that reads back equal.
-            let _ = writeln!(
-                self.text,
-                "{time},{},\"{name}\",{},{},{},{},{},{},{},{},{}",
-                joint.source,
-                tip.x,
-                tip.y,
-                tip.z,
-                q.x,
-                q.y,
-                q.z,
-                q.w,
-                result.deflection.to_degrees(),
-                result.hits
-            );
-        }
-    }
 }

@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 use super::schema::{ActorRule, Expectation, Output, PropertiesRule, SceneRules};
 use super::stays_inside;
 use super::world::WindRule;
+use crate::assets::layers;
 use crate::assets::rig_file::ranges::{direction, in_range, point};
 use crate::assets::text::{Faults, FieldPath, VERSION, one_of, quoted};
 use crate::profile::{JointOrder, MOST_PREWARM, MOST_SUBSTEPS, SubstepPolicy, SwingProfile};
@@ -26,6 +27,11 @@ pub(super) fn check(rules: &SceneRules) -> Faults {
     input(&rules.model, &root.field("model"), &mut faults);
     if let Some(rig) = &rules.rig {
         input(rig, &root.field("rig"), &mut faults);
+    }
+    for (index, rule) in rules.clip_files.iter().enumerate() {
+        let path = root.field("clip_files").index(index);
+        input(&rule.file, &path.field("file"), &mut faults);
+        layers::check_clip_file(rule, &path, &mut faults);
     }
     let (seconds, rate) = (root.field("seconds"), root.field("rate_hz"));
     if !(rules.seconds > 0.0 && rules.seconds <= 3600.0) {
@@ -165,6 +171,16 @@ fn actor(rule: &ActorRule, path: &FieldPath, faults: &mut Faults) {
     }
     for (field, time) in [("start", rule.start), ("start_step", rule.start_step)] {
         in_range(time, 0.0..=86_400.0, &path.field(field), faults);
+    }
+    layers::check(&rule.layers, &path.field("layers"), faults);
+    for (index, layer) in rule.layers.iter().enumerate() {
+        if let Some(action) = &layer.action {
+            input(
+                action,
+                &path.field("layers").index(index).field("action"),
+                faults,
+            );
+        }
     }
     point(rule.offset, &path.field("offset"), faults);
     point(rule.spacing, &path.field("spacing"), faults);

@@ -4,6 +4,7 @@ use bevy_math::Vec3;
 use serde::{Deserialize, Serialize};
 
 use super::world::{MoveRule, WindRule};
+use crate::assets::layers::{ClipFileRule, LayerRule};
 use crate::profile::SwingProfile;
 use crate::swing::ActorProperties;
 
@@ -27,6 +28,9 @@ pub struct SceneRules {
     /// The rig file, relative to the scene's folder. Default none: nothing swings but what the model brings.
     #[serde(default, skip_serializing_if = "is_default")]
     pub rig: Option<String>,
+    /// Files whose clips can be named beside the model's own. Default none. `[L5]`
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub clip_files: Vec<ClipFileRule>,
     /// Length, seconds, > 0, at most 3600.
     pub seconds: f64,
     /// Frames per second, 1 to 1000. Default 60.
@@ -89,6 +93,9 @@ pub struct ActorRule {
     /// Whether the clip repeats; else its last pose is held. Default true.
     #[serde(rename = "loop")]
     pub repeats: bool,
+    /// What lies over the clip, lower orders first. Default nothing. `[L1]` `[L2]`
+    #[serde(skip_serializing_if = "is_default")]
+    pub layers: Vec<LayerRule>,
     /// Where the first one stands, world space, metres. Default the origin.
     pub offset: [f32; 3],
     /// Distance of the columns along x, of the rows along y and z, metres. Default 1, 0, 1.
@@ -115,6 +122,7 @@ impl Default for ActorRule {
             start: 0.0,
             start_step: 0.0,
             repeats: true,
+            layers: Vec::new(),
             offset: [0.0; 3],
             spacing: [1.0, 0.0, 1.0],
             columns: None,

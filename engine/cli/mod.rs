@@ -13,6 +13,7 @@ use tracing_subscriber::EnvFilter;
 pub mod bake;
 pub mod check;
 pub mod explain;
+pub mod pose;
 pub mod profile;
 pub mod run;
 pub mod sweep;

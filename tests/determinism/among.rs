@@ -2,7 +2,6 @@
 
 use bevy_ecs::prelude::*;
 use bevy_math::Vec3;
-use flounce::clip::ClipPlayer;
 use flounce::pose::AnimatedPose;
 use flounce::rig::Rig;
 use flounce::substep::FIXED_STEP;
@@ -20,10 +19,8 @@ fn spawn_other(host: &mut Headless, rig: Entity, seed: u32) -> Entity {
         global_force: Vec3::X * 0.01 * seed as f32,
         ..ActorProperties::default()
     };
-    let player = ClipPlayer {
-        start: f64::from(seed) * 0.37,
-        ..player()
-    };
+    let mut player = player();
+    player.playing.start = f64::from(seed) * 0.37;
     let actor = host.spawn_actor(rig, (placed, properties, player));
     if seed.is_multiple_of(2) {
         host.world.entity_mut(actor).insert(wind(seed));

@@ -1,0 +1,437 @@
+//! `flounce pose`: one pose, joint by joint.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use bevy_math::{Quat, Vec3};
+use clap::Args;
+use flounce::additive::Side;
+use flounce::assets::import::{self, Model};
+use flounce::assets::layers::{ClipFileRule, KindRule, LayerRule, MaskRule, ReferenceRule};
+use flounce::assets::library::Library;
+use flounce::assets::patch::{self, PatchOptions, patch};
+use flounce::assets::pose::{self, PoseQuestion, Posed};
+use flounce::assets::{Error, container::Container};
+use flounce::channel::{ChannelKind, ChannelLayout};
+use flounce::euler::to_euler_zxy;
+use flounce::layer::Missing;
+use flounce::rotation::angle_between;
+
+use super::{show_warnings, table};
+
+/// Show one pose: a clip at a time, with layers over it.
+///
+/// Prints each joint that is not at rest: its translation and rotation against its parent, and what each layer did to
+/// it. With -o the pose is written: .csv and .json hold all joints, .glb, .vrm and .gltf the model with the pose as a
+/// clip of one key.
+#[derive(Args)]
+#[command(after_help = "Examples:\n  \
+    flounce pose scenes/models/Fox.glb --clip Walk --at 0.5\n  \
+    flounce pose scenes/models/Fox.glb --clip Walk --at 0.5 --additive Survey --weight 0.5 --mask b_Neck_04\n  \
+    flounce pose scenes/models/Fox.glb --clip Walk --at 0.5 --joint b_Head_05 --model-space\n  \
+    flounce pose scenes/models/Fox.glb --clip Walk --at 0.5 --layer '(clip: \"Run\", weight: 0.3)' -o pose.glb")]
+pub struct PoseArguments {
+    /// The model (.glb, .gltf or .vrm)
+    model: PathBuf,
+    /// The clip: its name, or #3 for the file's animation 3; without it the rest pose
+    #[arg(long, value_name = "NAME")]
+    clip: Option<String>,
+    /// Seconds
+    #[arg(
+        long,
+        value_name = "S",
+        default_value_t = 0.0,
+        allow_negative_numbers = true
+    )]
+    at: f32,
+    /// The clip repeats beyond its end
+    #[arg(long = "loop")]
+    repeats: bool,
+    /// Adds this clip to the pose: what it differs from --reference, on the joint's own side
+    #[arg(long, value_name = "CLIP", conflicts_with = "replace")]
+    additive: Option<String>,
+    /// Lays this clip over the pose
+    #[arg(long = "override", value_name = "CLIP")]
+    replace: Option<String>,
+    /// How much of it, 0 to 1
+    #[arg(
+        long,
+        value_name = "W",
+        default_value_t = 1.0,
+        allow_negative_numbers = true
+    )]
+    weight: f32,
+    /// Which joints it reaches: these and what is below them (repeatable)
+    #[arg(long, value_name = "JOINT")]
+    mask: Vec<String>,
+    /// Which joints it does not reach: these and what is below them (repeatable)
+    #[arg(long, value_name = "JOINT")]
+    except: Vec<String>,
+    /// What an additive clip is compared with: rest, a time of its own in seconds, or CLIP@SECONDS
+    #[arg(
+        long,
+        value_name = "WHAT",
+        default_value = "rest",
+        requires = "additive"
+    )]
+    reference: String,
+    /// Puts the difference on the parent's side, which is another kind of layer
+    #[arg(long, requires = "additive")]
+    parent_side: bool,
+    /// What has no track counts as at rest; else it stays as it is below the layer
+    #[arg(long)]
+    missing_rest: bool,
+    /// A further layer in RON, as in scenes (repeatable)
+    #[arg(long, value_name = "RON")]
+    layer: Vec<String>,
+    /// A file whose clips can be named as well, bound by the names of joints (repeatable)
+    #[arg(long, value_name = "FILE")]
+    clips_from: Vec<PathBuf>,
+    /// Only these joints (repeatable)
+    #[arg(long, value_name = "NAME")]
+    joint: Vec<String>,
+    /// All joints, also those at rest
+    #[arg(long)]
+    all: bool,
+    /// Model space in place of the parent's: metres from the character's origin
+    #[arg(long)]
+    model_space: bool,
+    /// Where to write the pose: .csv, .json, .glb, .vrm or .gltf
+    #[arg(short, long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Overwrite the output
+    #[arg(short, long)]
+    force: bool,
+}
+
+/// Runs the command.
+pub fn run(arguments: &PoseArguments) -> Result<ExitCode, Error> {
+    let (model, container) = import::read_model(&arguments.model)?;
+    show_warnings(&model.warnings);
+    let mut library = Library::new(&model);
+    for file in &arguments.clips_from {
+        let rule = ClipFileRule {
+            file: file.to_string_lossy().into_owned(),
+            ..ClipFileRule::default()
+        };
+        library.add(&rule, Path::new(""), &model.rig)?;
+    }
+    show_warnings(&library.warnings);
+    let question = PoseQuestion {
+        clip: arguments.clip.clone(),
+        at: arguments.at,
+        repeats: arguments.repeats,
+        layers: layers(arguments)?,
+        folder: PathBuf::new(),
+    };
+    let posed = pose::pose(&model, &library, &question)?;
+    if let Some(out) = &arguments.out {
+        write(arguments, &model, &container, &posed, out)?;
+        println!("{}", out.display());
+        return Ok(ExitCode::SUCCESS);
+    }
+    let shown = shown_joints(arguments, &model, &posed)?;
+    print!("{}", joints(arguments, &model, &posed, &shown));
+    print_channels(&model, &posed);
+    print_layers(&model, &posed, &shown);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The layer that the options spell out, then those in RON.
+fn layers(arguments: &PoseArguments) -> Result<Vec<LayerRule>, Error> {
+    let mut layers = Vec::new();
+    if let Some(clip) = arguments.additive.as_ref().or(arguments.replace.as_ref()) {
+        let kind = match &arguments.additive {
+            None => KindRule::Override,
+            Some(_) => KindRule::Additive {
+                side: if arguments.parent_side {
+                    Side::Parent
+                } else {
+                    Side::Own
+                },
+                reference: reference(&arguments.reference)?,
+                continuous: false,
+            },
+        };
+        layers.push(LayerRule {
+            clip: Some(clip.clone()),
+            kind,
+            weight: arguments.weight,
+            repeats: arguments.repeats,
+            mask: MaskRule {
+                roots: arguments.mask.clone(),
+                except: arguments.except.clone(),
+                ..MaskRule::default()
+            },
+            missing: if arguments.missing_rest {
+                Missing::Rest
+            } else {
+                Missing::Base
+            },
+            ..LayerRule::default()
+        });
+    } else if !arguments.mask.is_empty() || !arguments.except.is_empty() {
+        return Err(Error::Request(
+            "--mask and --except belong to --additive or --override; in --layer write mask: (roots: […])".to_owned(),
+        ));
+    }
+    for (index, text) in arguments.layer.iter().enumerate() {
+        layers.push(pose::layer(&format!("--layer {}", index + 1), text)?);
+    }
+    Ok(layers)
+}
+
+/// `rest`, `0.5` or `Idle@0.5`.
+fn reference(text: &str) -> Result<ReferenceRule, Error> {
+    if text == "rest" {
+        return Ok(ReferenceRule::Rest);
+    }
+    if let Ok(at) = text.parse() {
+        return Ok(ReferenceRule::At(at));
+    }
+    let clip_at = text
+        .rsplit_once('@')
+        .and_then(|(clip, at)| Some((clip, at.parse().ok()?)));
+    let (clip, at) = clip_at.ok_or_else(|| {
+        Error::Request(format!(
+            "--reference: found \"{text}\", expected rest, seconds such as 0.5, or CLIP@SECONDS"
+        ))
+    })?;
+    Ok(ReferenceRule::Clip {
+        clip: clip.to_owned(),
+        at,
+    })
+}
+
+/// The joints to print: those asked for, else those that are not at rest.
+fn shown_joints(
+    arguments: &PoseArguments,
+    model: &Model,
+    posed: &Posed,
+) -> Result<Vec<usize>, Error> {
+    if !arguments.joint.is_empty() {
+        let find = |name: &String| pose::find_joint(&model.rig, name);
+        return arguments.joint.iter().map(find).collect();
+    }
+    let moved =
+        |&joint: &usize| arguments.all || posed.local[joint] != model.rig.joints[joint].rest;
+    Ok((0..posed.local.len()).filter(moved).collect())
+}
+
+/// Six decimals; what rounds to zero has no sign.
+fn number(value: f32) -> String {
+    let text = format!("{value:.6}");
+    if text == "-0.000000" {
+        "0.000000".to_owned()
+    } else {
+        text
+    }
+}
+
+fn numbers(values: impl IntoIterator<Item = f32>) -> impl Iterator<Item = String> {
+    values.into_iter().map(number)
+}
+
+/// Translation, rotation and Euler angles of each joint.
+fn joints(arguments: &PoseArguments, model: &Model, posed: &Posed, shown: &[usize]) -> String {
+    let space = if arguments.model_space {
+        "model space"
+    } else {
+        "parent's space"
+    };
+    let head = ["x", "y", "z", "qx", "qy", "qz", "qw", "ZXY x°", "y°", "z°"];
+    let mut rows = vec![
+        [format!("joint ({space})")]
+            .into_iter()
+            .chain(head.map(str::to_owned))
+            .collect::<Vec<_>>(),
+    ];
+    for &joint in shown {
+        let (translation, rotation) = placed(arguments, posed, joint);
+        let euler = to_euler_zxy(rotation.into()).map(f32::to_degrees);
+        let mut row = vec![model.rig.describe(joint)];
+        row.extend(numbers(translation.to_array()));
+        row.extend(numbers(rotation.to_array()));
+        row.extend(euler.map(|angle| format!("{angle:.3}")));
+        rows.push(row);
+    }
+    if shown.is_empty() {
+        return "every joint is at rest; --all shows them\n".to_owned();
+    }
+    table(&rows)
+}
+
+fn placed(arguments: &PoseArguments, posed: &Posed, joint: usize) -> (Vec3, Quat) {
+    if arguments.model_space {
+        let rigid = posed.model[joint].rigid;
+        (rigid.t.into(), rigid.r.into())
+    } else {
+        (posed.local[joint].translation, posed.local[joint].rotation)
+    }
+}
+
+/// Morph weights and fields of view.
+fn print_channels(model: &Model, posed: &Posed) {
+    let layout = ChannelLayout::new(&model.rig.channels);
+    if layout.sets().is_empty() {
+        return;
+    }
+    println!();
+    for (index, set) in layout.sets().iter().enumerate() {
+        let values = &posed.channels[layout.range(index)];
+        let joint = model.rig.describe(set.joint);
+        match set.kind {
+            ChannelKind::Morph => {
+                let values: Vec<String> = numbers(values.iter().copied()).collect();
+                println!("morph weights of {joint}: {}", values.join(" "));
+            }
+            ChannelKind::Fov => {
+                println!(
+                    "field of view of {joint}: {} rad, {:.3}°",
+                    number(values[0]),
+                    values[0].to_degrees()
+                );
+            }
+        }
+    }
+}
+
+/// What each layer did to the joints that are shown.
+fn print_layers(model: &Model, posed: &Posed, shown: &[usize]) {
+    for layer in &posed.layers {
+        println!("\nlayer \"{}\", weight {}", layer.name, layer.weight);
+        let mut rows = Vec::new();
+        for moved in layer
+            .joints
+            .iter()
+            .filter(|moved| shown.contains(&moved.joint))
+        {
+            rows.push(vec![
+                model.rig.describe(moved.joint),
+                format!("turned {:.3}°", moved.turned.to_degrees()),
+                format!("moved {:.6}", moved.moved),
+                format!("scaled {:.6}", moved.scaled),
+            ]);
+        }
+        if rows.is_empty() && layer.channels == 0.0 {
+            println!("changes none of these joints");
+        }
+        print!("{}", table(&rows));
+        if layer.channels > 0.0 {
+            println!(
+                "morph weights and fields of view changed by up to {}",
+                number(layer.channels)
+            );
+        }
+        for &joint in &layer.kept {
+            println!(
+                "{} keeps the pose below: the layer's is not finite",
+                model.rig.describe(joint)
+            );
+        }
+    }
+}
+
+fn write(
+    arguments: &PoseArguments,
+    model: &Model,
+    container: &Container,
+    posed: &Posed,
+    out: &Path,
+) -> Result<(), Error> {
+    patch::refuse_same(out, &arguments.model)?;
+    let extension = out.extension().unwrap_or_default().to_ascii_lowercase();
+    match extension.to_str() {
+        Some("csv") => patch::write_file(out, csv(model, posed).as_bytes(), arguments.force),
+        Some("json") => patch::write_file(out, json(model, posed).as_bytes(), arguments.force),
+        _ => {
+            let clip = posed.clip(&model.rig, "pose");
+            if clip.tracks.is_empty() {
+                return Err(Error::Request(
+                    "every joint is at rest: there is no pose to write as a clip".to_owned(),
+                ));
+            }
+            let patched = patch(container, &[clip], PatchOptions::default(), out)?;
+            show_warnings(&patched.warnings);
+            let written = patch::write(&patched, out, arguments.force)?;
+            show_warnings(&written.warnings);
+            Ok(())
+        }
+    }
+}
+
+/// One row per joint, numbers in the shortest form that reads back equal.
+fn csv(model: &Model, posed: &Posed) -> String {
+    let mut text =
+        "node,name,parent,tx,ty,tz,rx,ry,rz,rw,sx,sy,sz,model_x,model_y,model_z,turned_deg\n"
+            .to_owned();
+    for (joint, local) in model.rig.joints.iter().zip(&posed.local) {
+        let parent = joint.parent.map_or(String::new(), |parent| {
+            model.rig.joints[parent].source.to_string()
+        });
+        let index = model.joint_of_node[joint.source].unwrap_or(0);
+        let at: Vec3 = posed.model[index].rigid.t.into();
+        let turned = angle_between(joint.rest.rotation.into(), local.rotation.into()).to_degrees();
+        let numbers = [
+            local.translation.to_array().as_slice(),
+            &local.rotation.to_array(),
+            &local.scale.to_array(),
+            &at.to_array(),
+            &[turned],
+        ]
+        .concat();
+        let numbers: Vec<String> = numbers.iter().map(f32::to_string).collect();
+        let name = joint.name.replace('"', "\"\"");
+        text.push_str(&format!(
+            "{},\"{name}\",{parent},{}\n",
+            joint.source,
+            numbers.join(",")
+        ));
+    }
+    text
+}
+
+/// All joints, channels and layers as one object.
+fn json(model: &Model, posed: &Posed) -> String {
+    use serde_json::json;
+    let joints = model.rig.joints.iter().zip(&posed.local).zip(&posed.model);
+    let joints: Vec<_> = joints
+        .map(|((joint, local), of_model)| {
+            json!({
+                "node": joint.source,
+                "name": joint.name,
+                "parent": joint.parent.map(|parent| model.rig.joints[parent].source),
+                "translation": local.translation.to_array(),
+                "rotation": local.rotation.to_array(),
+                "scale": local.scale.to_array(),
+                "model_translation": of_model.rigid.t.lane(0),
+                "model_rotation": of_model.rigid.r.lane(0),
+            })
+        })
+        .collect();
+    let layout = ChannelLayout::new(&model.rig.channels);
+    let channels = layout.sets().iter().enumerate();
+    let channels: Vec<_> = channels
+        .map(|(index, set)| {
+            let kind = match set.kind {
+                ChannelKind::Morph => "morph weights",
+                ChannelKind::Fov => "yfov",
+            };
+            json!({"node": model.rig.joints[set.joint].source, "kind": kind, "values": &posed.channels[layout.range(index)]})
+        })
+        .collect();
+    let layers: Vec<_> = posed
+        .layers
+        .iter()
+        .map(|layer| {
+            let moved: Vec<_> = layer
+                .joints
+                .iter()
+                .map(|of| json!({"node": model.rig.joints[of.joint].source, "turned_deg": of.turned.to_degrees(), "moved": of.moved, "scaled": of.scaled}))
+                .collect();
+            json!({"name": layer.name, "weight": layer.weight, "joints": moved})
+        })
+        .collect();
+    let all = json!({"version": 1, "joints": joints, "channels": channels, "layers": layers});
+    format!("{all:#}\n")
+}

@@ -1,0 +1,213 @@
+//! Memory of the layers of one actor: scratch of a frame, and what outlives it.
+
+use std::sync::Arc;
+
+use super::{LayerContribution, Present, Reference};
+use crate::blend::BlendInput;
+use crate::channel::ChannelLayout;
+use crate::clip::Clip;
+use crate::pose::JointTransform;
+use crate::rotation::Rotation;
+use crate::track::{Track, TrackValues};
+
+/// What a source shows at a time.
+#[derive(Clone, Debug, Default)]
+pub struct Sampled {
+    /// One per joint of the rig; only those of `touched` are up to date, what has no track is at rest.
+    pub pose: Vec<JointTransform>,
+    /// What each joint has tracks for.
+    pub present: Vec<Present>,
+    /// The joints that have any, in the order of the tracks.
+    pub touched: Vec<usize>,
+    /// All channels of the rig.
+    pub channels: Vec<f32>,
+    /// Which channel sets have a track.
+    pub moved_sets: Vec<bool>,
+}
+
+impl Sampled {
+    /// Forgets all, for a rig of `joints` joints and these channels.
+    pub fn clear(&mut self, joints: usize, channels: &ChannelLayout) {
+        if self.pose.len() != joints {
+            self.pose.clear();
+            self.pose.resize(joints, JointTransform::IDENTITY);
+            self.present.clear();
+            self.present.resize(joints, Present::default());
+            self.touched.clear();
+        }
+        for joint in self.touched.drain(..) {
+            self.present[joint] = Present::default();
+        }
+        self.channels.clear();
+        self.channels.extend(channels.rest());
+        self.moved_sets.clear();
+        self.moved_sets.resize(channels.sets().len(), false);
+    }
+
+    /// Where to put what moves `joint`: its transform, at rest so far, and what is present of it.
+    pub fn touch(
+        &mut self,
+        joint: usize,
+        rest: &[JointTransform],
+    ) -> (&mut JointTransform, &mut Present) {
+        if self.present[joint].is_none() {
+            self.touched.push(joint);
+            self.pose[joint] = rest[joint];
+        }
+        (&mut self.pose[joint], &mut self.present[joint])
+    }
+}
+
+impl Sampled {
+    /// Puts the value of `track` at `time` where it belongs; channels have their own way.
+    pub fn sample(&mut self, track: &Track, time: f32, rest: &[JointTransform]) {
+        let moves = |present: &mut Present| match track.values {
+            TrackValues::Translation(_) => present.translation = true,
+            TrackValues::Rotation(_) => present.rotation = true,
+            TrackValues::Scale(_) => present.scale = true,
+            TrackValues::Weights { .. } | TrackValues::BakeWeight(_) | TrackValues::Fov(_) => {}
+        };
+        let mut of_track = Present::default();
+        moves(&mut of_track);
+        if of_track.is_none() {
+            return;
+        }
+        let (transform, present) = self.touch(track.joint, rest);
+        track.sample(time, transform);
+        moves(present);
+    }
+}
+
+/// Running means of a blend: what has been added up of each property so far.
+#[derive(Clone, Debug, Default)]
+pub struct Totals {
+    /// Sums of weights of translations and of scales, per joint.
+    joints: Vec<[f32; 2]>,
+    /// Sums of weights, per channel set.
+    sets: Vec<f32>,
+}
+
+impl Totals {
+    /// Forgets all, for a rig of `joints` joints and `sets` channel sets.
+    pub fn clear(&mut self, joints: usize, sets: usize) {
+        self.joints.clear();
+        self.joints.resize(joints, [0.0; 2]);
+        self.sets.clear();
+        self.sets.resize(sets, 0.0);
+    }
+
+    /// Adds a joint of one clip: `mean += (value − mean) · w / W`, with W all weights so far. Rotations are not added
+    /// here.
+    pub fn add(
+        &mut self,
+        joint: usize,
+        weight: f32,
+        of: &JointTransform,
+        present: Present,
+        mean: &mut JointTransform,
+        known: &mut Present,
+    ) {
+        let [translations, scales] = &mut self.joints[joint];
+        if present.translation {
+            *translations += weight;
+            mean.translation += (of.translation - mean.translation) * (weight / *translations);
+        }
+        if present.scale {
+            *scales += weight;
+            mean.scale += (of.scale - mean.scale) * (weight / *scales);
+        }
+        known.translation |= present.translation;
+        known.rotation |= present.rotation;
+        known.scale |= present.scale;
+    }
+
+    /// Adds the channels of one clip.
+    pub fn add_channels(
+        &mut self,
+        layout: &ChannelLayout,
+        weight: f32,
+        of: &Sampled,
+        mean: &mut Sampled,
+    ) {
+        for (set, total) in self.sets.iter_mut().enumerate() {
+            if !of.moved_sets[set] {
+                continue;
+            }
+            *total += weight;
+            mean.moved_sets[set] = true;
+            for number in layout.range(set) {
+                let (value, mean) = (of.channels[number], &mut mean.channels[number]);
+                *mean += (value - *mean) * (weight / *total);
+            }
+        }
+    }
+}
+
+/// What a layer remembers from frame to frame.
+#[derive(Clone, Debug, Default)]
+pub struct LayerState {
+    /// Whose it is: layers come and go.
+    pub name: String,
+    /// Of an additive layer, the reference pose, one per joint.
+    pub reference: Vec<JointTransform>,
+    /// And the reference's channels.
+    pub reference_channels: Vec<f32>,
+    /// What `reference` was made from.
+    made_from: Option<(Option<Arc<Clip>>, u32)>,
+    /// Of a continuous layer, the signed delta that each joint showed last. `[L2]`
+    pub deltas: Vec<Option<Rotation<f32>>>,
+    /// Whether people were told that its weight was refused or a joint kept its base.
+    pub warned: bool,
+}
+
+impl LayerState {
+    /// Of the layer called `name`, on a rig of `joints` joints: nothing has happened yet.
+    pub fn new(name: &str, joints: usize) -> Self {
+        Self {
+            name: name.to_owned(),
+            deltas: vec![None; joints],
+            ..Self::default()
+        }
+    }
+
+    /// Whether the reference pose has to be made anew for `reference`; from then on it counts as made.
+    pub fn renews(&mut self, reference: &Reference) -> bool {
+        let (clip, time) = match reference {
+            Reference::Rest => (None, 0),
+            Reference::Clip { clip, time } => (Some(clip), time.to_bits()),
+        };
+        let same = self.made_from.as_ref().is_some_and(|(of, at)| {
+            let same_clip = match (of, clip) {
+                (None, None) => true,
+                (Some(a), Some(b)) => Arc::ptr_eq(a, b),
+                _ => false,
+            };
+            same_clip && *at == time
+        });
+        if !same {
+            self.made_from = Some((clip.cloned(), time));
+        }
+        !same
+    }
+}
+
+/// The layers' memory of one actor.
+#[derive(Clone, Debug, Default)]
+pub struct LayerWork {
+    /// Of each layer, in their order.
+    pub states: Vec<LayerState>,
+    /// What each layer did to the pose shown; filled when `is_read`.
+    pub contributions: Vec<LayerContribution>,
+    /// Whether somebody reads the contributions.
+    pub is_read: bool,
+    /// Scratch: what a source shows.
+    pub sampled: Sampled,
+    /// Scratch: one clip of a blend.
+    pub part: Sampled,
+    /// Scratch: the rotations of a blend, `[joint][clip]`.
+    pub rotations: Vec<BlendInput>,
+    /// Scratch: the means of a blend.
+    pub totals: Totals,
+    /// Scratch: a pose an action acts on.
+    pub acted: Vec<JointTransform>,
+}
