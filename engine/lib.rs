@@ -41,6 +41,7 @@ pub mod contact;
 pub mod crowd;
 pub mod driver;
 pub mod euler;
+pub mod fraction;
 pub mod lane;
 pub mod limit;
 pub mod mirror;
