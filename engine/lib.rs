@@ -55,6 +55,7 @@ pub mod substep;
 pub mod swing;
 #[path = "../systems/mod.rs"]
 pub mod systems;
+pub mod uniform;
 pub mod wind;
 
 /// What most programs need.
