@@ -13,6 +13,9 @@ use bevy_math::{Vec3, ops};
 #[cfg(feature = "rig_files")]
 use serde::{Deserialize, Serialize};
 
+use crate::clip::{Clip, Interpolation, Track, TrackValues};
+use crate::fraction::fraction;
+use crate::pose::JointTransform;
 use crate::rotation::{self, BlendError, Rotation};
 
 /// A scale of a reference below this, dimensionless, has no ratio to it: the base keeps its own. `[L2]`
@@ -53,10 +56,9 @@ pub fn delta(
     Ok(product.normalized())
 }
 
-/// The share `weight` (0 to 1) of a delta along the shorter arc: `slerp(identity, ±D, w)`.
+/// The share `weight` (0 to 1) of a delta along the shorter arc: `slerp(identity, ±D, w)`, see [`fraction()`].
 pub fn share(delta: Rotation<f32>, weight: f32) -> Rotation<f32> {
-    let shorter = if delta.w < 0.0 { -delta } else { delta };
-    rotation::slerp(Rotation::identity(), shorter, weight)
+    fraction(delta, weight)
 }
 
 /// The share of a delta along its own arc, up to a full turn: `(axis·sin(w·h), cos(w·h))`, `h = atan2(|D.xyz|, D.w)`.
@@ -83,6 +85,57 @@ pub fn put_on(base: Rotation<f32>, share: Rotation<f32>, side: Side) -> Rotation
         Side::Parent => share * base,
     };
     product.normalized()
+}
+
+/// A clip as what it differs from `reference`, one transform per joint: its tracks hold `conj(R)·S`, `S − R` and `S / R`.
+/// `[L2]`
+///
+/// Multiplying by `conj(R)` is linear in the four components, so values and both tangents of a spline are multiplied
+/// alike and the extracted track is the delta at every time, not only at keys; subtracting leaves tangents as they are.
+/// Tracks of joints beyond `reference`, channels, and rotations or scales whose reference has no direction or is below
+/// 1e-8 are left out.
+pub fn extract(clip: &Clip, reference: &[JointTransform]) -> Clip {
+    let tracks = clip.tracks.iter().filter_map(|track| {
+        let values = difference(track, reference.get(track.joint)?)?;
+        Some(Track {
+            values,
+            ..track.clone()
+        })
+    });
+    Clip {
+        tracks: tracks.collect(),
+        ..clip.clone()
+    }
+}
+
+fn difference(track: &Track, from: &JointTransform) -> Option<TrackValues> {
+    let is_tangent = |index: usize| {
+        track.interpolation == Interpolation::CubicSpline && index % 3 != 1
+    };
+    match &track.values {
+        TrackValues::Translation(keys) => {
+            let keys = keys.iter().enumerate().map(|(index, &key)| {
+                if is_tangent(index) {
+                    return key;
+                }
+                (Vec3::from_array(key) - from.translation).to_array()
+            });
+            Some(TrackValues::Translation(keys.collect()))
+        }
+        TrackValues::Rotation(keys) => {
+            let back = rotation::unit(from.rotation.into(), "reference").ok()?.conjugate();
+            let keys = keys.iter().map(|&key| (back * Rotation::splat(key)).lane(0));
+            Some(TrackValues::Rotation(keys.collect()))
+        }
+        TrackValues::Scale(keys) => {
+            if from.scale.abs().min_element() < SMALLEST_SCALE {
+                return None;
+            }
+            let keys = keys.iter().map(|&key| (Vec3::from_array(key) / from.scale).to_array());
+            Some(TrackValues::Scale(keys.collect()))
+        }
+        TrackValues::Weights { .. } | TrackValues::BakeWeight(_) | TrackValues::Fov(_) => None,
+    }
 }
 
 /// `base + w(sample − reference)`.

@@ -47,6 +47,7 @@ pub mod crowd;
 pub mod curve;
 pub mod driver;
 pub mod euler;
+pub mod fraction;
 pub mod lane;
 pub mod layer;
 pub mod limit;
@@ -63,6 +64,7 @@ pub mod swing;
 #[path = "../systems/mod.rs"]
 pub mod systems;
 pub mod track;
+pub mod uniform;
 pub mod wind;
 
 /// What most programs need.

@@ -1,0 +1,348 @@
+//! Layers in rows: a pose laid over another without leaving the rows. `[L1]` `[L2]`
+//!
+//! Base, layer and result share a layout: [`UniformClip::laid_out`] brings clips onto the [`RowJoints::union`] of all.
+//! A weight that is not above 0 and at most 1 keeps the base bit for bit, also where it is NaN; so does a joint that a
+//! clip has no track for, by the weights of [`UniformClip::weights`].
+//!
+//! An additive layer is a clip of differences, made once by [`UniformClip::additive`]: multiplying from the left by
+//! conj(R) turns every row alike, so it commutes with the lerp between rows and with the normalise after it.
+//!
+//! ```text
+//! D = normalise(conj(R)·S)         out = normalise(B · slerp(identity, ±D, w))
+//! d = S − R                        out = B + w·d
+//! s = S / R                        out = B · (1 + w·(s − 1))
+//! ```
+
+use super::rows::{self, BLOCK, Block, PoseRows, Property, RowJoints, WeightRows, neutral_rows};
+use super::{Constant, UniformClip, mix_rotation};
+use crate::fraction::Fraction;
+use crate::lane::{Lane, LaneMask};
+use crate::pose::JointTransform;
+use crate::rotation::{self, Rotation};
+
+/// A component of a reference scale below this leaves the scale below alone: nothing divides by it. `[L2]`
+const SMALLEST_SCALE: f32 = 1e-8;
+
+/// How much of a layer shows.
+#[derive(Clone, Copy, Debug)]
+pub enum Weight<'a> {
+    /// One weight for all joints, 0 to 1.
+    All(f32),
+    /// A weight per joint and property.
+    Each(&'a WeightRows),
+}
+
+/// How rotations are blended by an override layer. `[L1]`
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Way {
+    /// The normalised lerp: the cheaper. `[B1]`
+    #[default]
+    Lerp,
+    /// Constant speed along the arc, within rounding of `[C3]`; twice the cost.
+    Slerp,
+}
+
+impl UniformClip {
+    /// The clip of differences from `reference`, for [`additive_rows`]. `[L2]`
+    ///
+    /// `reference` is a pose in the rig's joint order. What it has no usable value for (beyond its end, not finite, a zero
+    /// quaternion) the result has no track for, so that the joint keeps what is below.
+    pub fn additive(&self, reference: &[JointTransform]) -> Self {
+        let mut differences = self.clone();
+        differences.constants.clear();
+        for constant in &self.constants {
+            let (joint, property) = (constant.joint, constant.property);
+            let value = difference(property, reference.get(joint), constant.value);
+            match value {
+                Some(value) => differences.constants.push(Constant {
+                    joint,
+                    property,
+                    value,
+                }),
+                None => differences.present[joint][property as usize] = false,
+            }
+        }
+        for property in Property::ALL {
+            let stride = self.of(property).len() / self.rows;
+            for (position, &joint) in self.joints.of(property).iter().enumerate() {
+                for row in 0..self.rows {
+                    let value = rows::get(self.row(property, row), property, position);
+                    let value = difference(property, reference.get(joint), value);
+                    differences.present[joint][property as usize] &= value.is_some();
+                    let to = &mut differences.of_mut(property)[row * stride..(row + 1) * stride];
+                    rows::set(to, property, position, value.unwrap_or(property.neutral()));
+                }
+            }
+        }
+        differences
+    }
+
+    /// The same clip in a layout that has `joints` as well as its own: equal for all clips of a rig that are given the
+    /// union of all.
+    ///
+    /// Constants of joints that now have a position fill their rows. Where the clip has no track the rows hold the joint
+    /// of `fill` (the rest pose, say; identity beyond its end), and the clip still has none: [`UniformClip::weights`].
+    pub fn laid_out(&self, joints: &RowJoints, fill: &[JointTransform]) -> Self {
+        let mut wide = self.clone();
+        wide.joints = self.joints.union(joints);
+        for property in Property::ALL {
+            let joints = wide.joints.of(property).clone();
+            let mut to = neutral_rows(property, joints.len(), self.rows);
+            let stride = to.len() / self.rows;
+            for (position, &joint) in joints.iter().enumerate() {
+                let own = self.joints.of(property).binary_search(&joint).ok();
+                let held = self.held(property, joint);
+                let still = held.or_else(|| fill.get(joint).map(|fill| property.of(fill)));
+                for row in 0..self.rows {
+                    let value = own.map_or_else(
+                        || still.unwrap_or(property.neutral()),
+                        |own| rows::get(self.row(property, row), property, own),
+                    );
+                    let to = &mut to[row * stride..(row + 1) * stride];
+                    rows::set(to, property, position, value);
+                }
+            }
+            *wide.of_mut(property) = to;
+        }
+        let joints = &wide.joints;
+        wide.constants
+            .retain(|c| joints.of(c.property).binary_search(&c.joint).is_err());
+        wide.present.resize(
+            wide.present.len().max(Property::ALL.map(|p| joints.of(p).last().map_or(0, |&j| j + 1)).into_iter().max().unwrap_or(0)),
+            [false; 3],
+        );
+        wide
+    }
+
+    /// The value of a constant.
+    fn held(&self, property: Property, joint: usize) -> Option<[f32; 4]> {
+        let mut constants = self.constants.iter();
+        let of = |c: &&Constant| c.property == property && c.joint == joint;
+        constants.find(of).map(|constant| constant.value)
+    }
+
+    /// The weights of this clip as a layer: `weight` by joint, 0 where the clip has no track. `[L3]` `[L4]`
+    pub fn weights(&self, weight: impl Fn(usize) -> f32) -> WeightRows {
+        WeightRows::new(&self.joints, |joint, property| {
+            if self.has(joint, property) {
+                weight(joint)
+            } else {
+                0.0
+            }
+        })
+    }
+}
+
+/// How a value differs from the reference; `None` if that cannot be said.
+fn difference(
+    property: Property,
+    reference: Option<&JointTransform>,
+    value: [f32; 4],
+) -> Option<[f32; 4]> {
+    let reference = property.of(reference?);
+    let difference = match property {
+        Property::Rotation => {
+            let reference = rotation::unit(Rotation::splat(reference), "reference").ok()?;
+            let difference = reference.conjugate() * Rotation::splat(value);
+            rotation::unit(difference, "difference").ok()?.lane(0)
+        }
+        Property::Translation => core::array::from_fn(|c| value[c] - reference[c]),
+        Property::Scale => core::array::from_fn(|c| {
+            if reference[c].abs() < SMALLEST_SCALE {
+                1.0
+            } else {
+                value[c] / reference[c]
+            }
+        }),
+    };
+    difference.iter().all(|c| c.is_finite()).then_some(difference)
+}
+
+/// Lays `delta`, differences from a reference, over `base`. `[L2]`
+///
+/// # Panics
+/// If the layouts of `base`, `delta` and the weights differ in size.
+pub fn additive_rows(base: &PoseRows, delta: &PoseRows, weight: Weight, out: &mut PoseRows) {
+    additive_rows_in_lanes::<super::RowLane>(base, delta, weight, out);
+}
+
+/// [`additive_rows`] with lanes of the caller's choice, which changes no bit.
+///
+/// # Panics
+/// As [`additive_rows`] does.
+pub fn additive_rows_in_lanes<L: Lane>(
+    base: &PoseRows,
+    delta: &PoseRows,
+    weight: Weight,
+    out: &mut PoseRows,
+) {
+    let add = |share: &Share<L>, base, delta| share.fraction.added(base, delta);
+    let shift = |w: L, base: L, delta: L| base + delta * w;
+    let stretch = |w: L, base: L, delta: L| {
+        let one = L::splat(1.0);
+        base * (one + (delta - one) * w)
+    };
+    lay_over(base, delta, weight, out, add, shift, stretch);
+}
+
+/// Blends `base` towards `sample`: 0 shows the base, 1 the sample. `[L1]`
+///
+/// # Panics
+/// If the layouts of `base`, `sample` and the weights differ in size.
+pub fn override_rows(
+    base: &PoseRows,
+    sample: &PoseRows,
+    weight: Weight,
+    way: Way,
+    out: &mut PoseRows,
+) {
+    override_rows_in_lanes::<super::RowLane>(base, sample, weight, way, out);
+}
+
+/// [`override_rows`] with lanes of the caller's choice, which changes no bit.
+///
+/// # Panics
+/// As [`override_rows`] does.
+pub fn override_rows_in_lanes<L: Lane>(
+    base: &PoseRows,
+    sample: &PoseRows,
+    weight: Weight,
+    way: Way,
+    out: &mut PoseRows,
+) {
+    let mix = |w: L, base: L, sample: L| base + (sample - base) * w;
+    match way {
+        Way::Lerp => {
+            let near = |share: &Share<L>, base: Rotation<L>, sample: Rotation<L>| {
+                let other_side = base.dot(sample).lt(L::splat(0.0));
+                let sample = Rotation::select(other_side, -sample, sample);
+                mix_rotation(base, sample, share.weight)
+            };
+            lay_over(base, sample, weight, out, near, mix, mix);
+        }
+        Way::Slerp => {
+            let along = |share: &Share<L>, base: Rotation<L>, sample: Rotation<L>| {
+                share.fraction.added(base, base.conjugate() * sample)
+            };
+            lay_over(base, sample, weight, out, along, mix, mix);
+        }
+    }
+}
+
+/// A weight, ready to use.
+#[derive(Clone, Copy)]
+struct Share<L: Lane> {
+    weight: L,
+    fraction: Fraction<L>,
+    /// Where the weight means anything.
+    taken: L::Mask,
+}
+
+impl<L: Lane> Share<L> {
+    #[inline(always)]
+    fn of_all(weight: f32) -> Self {
+        let weight = L::splat(weight);
+        Self {
+            weight,
+            fraction: Fraction::new(weight),
+            taken: LaneMask::splat(true),
+        }
+    }
+
+    #[inline(always)]
+    fn of_each(weight: L) -> Self {
+        Self {
+            weight,
+            fraction: Fraction::new(weight),
+            taken: L::splat(0.0).lt(weight) & weight.le(L::splat(1.0)),
+        }
+    }
+}
+
+/// The loop of all layers: rotations, translations, scales, each by its function of weight, base and layer.
+#[inline(always)]
+fn lay_over<L: Lane>(
+    base: &PoseRows,
+    over: &PoseRows,
+    weight: Weight,
+    out: &mut PoseRows,
+    turn: impl Fn(&Share<L>, Rotation<L>, Rotation<L>) -> Rotation<L>,
+    shift: impl Fn(L, L, L) -> L,
+    stretch: impl Fn(L, L, L) -> L,
+) {
+    assert_eq!(base.sizes(), over.sizes(), "layers share a layout");
+    out.fit(base.sizes());
+    match weight {
+        Weight::All(weight) if weight > 0.0 && weight <= 1.0 => {
+            let share = Share::of_all(weight);
+            let all = |_: usize, _: usize| share;
+            turn_rows(&base.rotation, &over.rotation, all, turn, &mut out.rotation);
+            let (from, to) = (&base.translation, &over.translation);
+            vector_rows(from, to, all, shift, &mut out.translation);
+            vector_rows(&base.scale, &over.scale, all, stretch, &mut out.scale);
+        }
+        Weight::All(_) => out.clone_from(base),
+        Weight::Each(weights) => {
+            for property in Property::ALL {
+                let expected = base.of(property).len() / property.components();
+                assert_eq!(weights.of(property).len(), expected, "weights share the layout");
+            }
+            let of = |property| {
+                let row = weights.of(property);
+                move |block: usize, at: usize| {
+                    Share::of_each(L::load(&row[block].0[at..at + L::LANES]))
+                }
+            };
+            let each = of(Property::Rotation);
+            turn_rows(&base.rotation, &over.rotation, each, turn, &mut out.rotation);
+            let (from, to) = (&base.translation, &over.translation);
+            vector_rows(from, to, of(Property::Translation), shift, &mut out.translation);
+            let each = of(Property::Scale);
+            vector_rows(&base.scale, &over.scale, each, stretch, &mut out.scale);
+        }
+    }
+}
+
+#[inline(always)]
+fn turn_rows<L: Lane>(
+    base: &[Block],
+    over: &[Block],
+    share: impl Fn(usize, usize) -> Share<L>,
+    turn: impl Fn(&Share<L>, Rotation<L>, Rotation<L>) -> Rotation<L>,
+    out: &mut [Block],
+) {
+    let ([ax, ay, az, aw], [bx, by, bz, bw]) = (rows::components(base), rows::components(over));
+    let [x, y, z, w] = rows::four_components_mut(out);
+    let from = ax.iter().zip(ay).zip(az).zip(aw);
+    let to = bx.iter().zip(by).zip(bz).zip(bw);
+    let out = x.iter_mut().zip(y).zip(z).zip(w);
+    for (block, ((from, to), out)) in from.zip(to).zip(out).enumerate() {
+        let ((((ax, ay), az), aw), (((bx, by), bz), bw)) = (from, to);
+        let (((x, y), z), w) = out;
+        for at in (0..BLOCK).step_by(L::LANES) {
+            let (a, b) = (rows::load([ax, ay, az, aw], at), rows::load([bx, by, bz, bw], at));
+            let share = share(block, at);
+            let turned = Rotation::select(share.taken, turn(&share, a, b), a);
+            rows::store(turned, [x, y, z, w], at);
+        }
+    }
+}
+
+#[inline(always)]
+fn vector_rows<L: Lane>(
+    base: &[Block],
+    over: &[Block],
+    share: impl Fn(usize, usize) -> Share<L>,
+    mix: impl Fn(L, L, L) -> L,
+    out: &mut [Block],
+) {
+    let width = base.len() / 3;
+    for (index, ((a, b), out)) in base.iter().zip(over).zip(out).enumerate() {
+        for at in (0..BLOCK).step_by(L::LANES) {
+            let share = share(index % width, at);
+            let (a, b) = (L::load(&a.0[at..]), L::load(&b.0[at..]));
+            let mixed = L::select(share.taken, mix(share.weight, a, b), a);
+            mixed.store(&mut out.0[at..]);
+        }
+    }
+}
