@@ -184,11 +184,8 @@ fn sample(below: &Below, layer: &Layer, clip: &Clip, time: f32, to: &mut Sampled
         let (channels, moved) = (&mut to.channels, &mut to.moved_sets);
         sampling::sample_channels(below.plan, clip, time, channels, |set| moved[set] = true);
     }
-    if layer.missing == Missing::Rest {
-        for joint in (0..joints).filter(|&joint| below.reaches(layer, joint)) {
-            *to.touch(joint, &below.plan.rest).1 = Present::ALL;
-        }
-    }
+    let reaches = |joint| below.reaches(layer, joint);
+    to.fill_missing(layer.missing, &below.plan.rest, reaches);
 }
 
 /// Blends clips side by side: each property of each joint by the weights of the clips that move it. `[B4]`

@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 #![expect(clippy::print_stdout, reason = "the table of cases is for people")]
 
+#[path = "golden_functions/layers.rs"]
+mod layers;
 #[path = "golden_functions/maths.rs"]
 mod maths;
 mod support;
@@ -70,6 +72,13 @@ fn function(name: &str) -> Option<Function> {
         "d1_angle" => Some(d1_angle),
         "k1_sample" => Some(k1_sample),
         "k2_polynomial" => Some(maths::k2_polynomial),
+        "l1_override" => Some(layers::l1_override),
+        "l2_additive" => Some(layers::l2_additive),
+        "l2_continuous" => Some(layers::l2_continuous),
+        "l3_mask" => Some(layers::l3_mask),
+        "l4_missing" => Some(layers::l4_missing),
+        "l5_retarget" => Some(layers::l5_retarget),
+        "l6_rebuild" => Some(layers::l6_rebuild),
         "m1_smoothing" => Some(m1_smoothing),
         "q1_skirt_driver" => Some(q1_skirt_driver),
         "q2_constraint" => Some(q2_constraint),

@@ -8,7 +8,7 @@ use bevy_math::Vec3;
 use flounce::assets::run::measures::Measure;
 use flounce::assets::run::{self, RunOptions, RunReport};
 use flounce::assets::{Error, import, scene};
-use flounce::clip::{Track, TrackValues};
+use flounce::clip::{Clip, Track, TrackValues};
 use tempfile::TempDir;
 
 /// A folder with a model of the shipped scenes, its rig, and a scene of these fields.
@@ -141,22 +141,30 @@ fn a_vrm_scene_writes_a_vrm() {
 }
 
 #[test]
-fn tracks_that_a_scenes_baked_clip_leaves_out_are_named() {
+fn a_scenes_baked_clip_has_the_morph_weights_that_its_clip_moves() {
     let folder = folder(
         "../../tests/data/khronos/AnimatedMorphCube.glb",
         None,
-        "rig: \"rig.ron\", seconds: 0.1, actors: [(clip: \"#0\")], outputs: [baked(file: \"a.glb\")]",
+        "rig: \"rig.ron\", seconds: 0.1, actors: [(clip: \"#0\")], outputs: [baked(file: \"a.glb\", clip: \"b\")]",
     );
     let rig = "(version: 1, chains: [(pattern: \"*\", parameters: (tail: (axis: (0, 1, 0), length: 1)))])";
     std::fs::write(folder.path().join("rig.ron"), rig).unwrap();
     let report = run_in(&folder, true).unwrap();
-    let mut warnings = report.warnings.iter();
-    assert!(
-        warnings.any(|warning| warning.starts_with("outputs[0]: clip \"")
-            && warning.contains("of morph weights, which the baked clip leaves out")),
-        "{:?}",
-        report.warnings
-    );
+    assert_eq!(report.warnings, [""; 0]);
+    let (model, _) = import::read_model(&folder.path().join("out/a.glb")).unwrap();
+    let weights = |clip: &Clip, time: f32| {
+        let mut weights = [9.0; 2];
+        for track in &clip.tracks {
+            track.sample_channel(time, &mut weights);
+        }
+        weights
+    };
+    let (played, baked) = (&model.clips[0], model.clips.last().unwrap());
+    assert_eq!(baked.name, "b");
+    for frame in 0..=6_u8 {
+        let time = f32::from(frame) / 60.0;
+        assert_eq!(weights(baked, time), weights(played, time), "at {time}");
+    }
 }
 
 /// The mannequin with a rig of this text, and a scene of these fields.

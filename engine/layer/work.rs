@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{LayerContribution, Present, Reference};
+use super::{LayerContribution, Missing, Present, Reference};
 use crate::blend::BlendInput;
 use crate::channel::ChannelLayout;
 use crate::clip::Clip;
@@ -75,6 +75,20 @@ impl Sampled {
         let (transform, present) = self.touch(track.joint, rest);
         track.sample(time, transform);
         moves(present);
+    }
+
+    /// Puts what has no track at rest where the policy says so, on the joints that `reaches`. `[L4]`
+    pub fn fill_missing(
+        &mut self,
+        missing: Missing,
+        rest: &[JointTransform],
+        reaches: impl Fn(usize) -> bool,
+    ) {
+        if missing == Missing::Rest {
+            for joint in (0..rest.len()).filter(|&joint| reaches(joint)) {
+                *self.touch(joint, rest).1 = Present::ALL;
+            }
+        }
     }
 }
 

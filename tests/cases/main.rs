@@ -6,6 +6,7 @@ mod support;
 
 use std::path::{Path, PathBuf};
 
+mod add;
 #[cfg(feature = "assets")]
 mod baked;
 mod bevy;
@@ -48,13 +49,7 @@ const IDS: &str = "
 ";
 
 /// Cases that no test can show, or not yet.
-const DO_NOT_APPLY: [(&str, &str); 14] = [
-    ("ADD-01", LAYERS),
-    ("ADD-02", LAYERS),
-    ("ADD-04", LAYERS),
-    ("ADD-05", LAYERS),
-    ("ADD-07", LAYERS),
-    ("ADD-08", LAYERS),
+const DO_NOT_APPLY: [(&str, &str); 8] = [
     (
         "COLL-10",
         "not yet: shapes that hold something inside belong to VRM springs; no other shape has such a flag",
@@ -76,7 +71,6 @@ const DO_NOT_APPLY: [(&str, &str); 14] = [
         "not yet: coordinates of VRM 0.x belong to VRM springs",
     ),
 ];
-const LAYERS: &str = "not yet: belongs to clip layers";
 const SKIN: &str = "not yet: belongs to skin weights";
 
 /// The names of all functions below `folder`.
