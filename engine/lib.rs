@@ -30,11 +30,13 @@
 //! `assets::bake` for files.
 
 pub mod account;
+pub mod action;
 #[cfg(feature = "rig_files")]
 #[path = "../assets/mod.rs"]
 pub mod assets;
 pub mod blend;
 pub mod bone;
+pub mod camera;
 pub mod chain;
 pub mod clip;
 pub mod collider;
@@ -43,8 +45,10 @@ pub mod crowd;
 pub mod curve;
 pub mod driver;
 pub mod euler;
+pub mod face;
 pub mod lane;
 pub mod limit;
+pub mod measure;
 pub mod mirror;
 pub mod plan;
 pub mod pose;
