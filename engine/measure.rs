@@ -92,8 +92,8 @@ pub enum MeasureError {
 /// Compares a joint's local rotations with the true ones, frame by frame. `[D2]`
 ///
 /// `rest`, `truth` and `simulated` are quaternions (x, y, z, w) of any length but 0 in the joint's parent space; `limit`
-/// the joint's own, in degrees. The scan looks at every pair of frames: a minute at 60 frames a second takes about a
-/// tenth of a second.
+/// the joint's own, in degrees. The scan looks at every pair of frames, so its cost grows with the square of their
+/// number.
 ///
 /// # Errors
 /// [`MeasureError`]: no frames, series of different lengths, a rotation that is none.
@@ -147,7 +147,7 @@ fn deflections(
             frame,
             found,
         })?;
-        Ok(rest.from_here_to(q).short())
+        Ok(rest.back_and_to(q).short())
     };
     series.iter().enumerate().map(one).collect()
 }
@@ -159,7 +159,7 @@ fn median_deflection(series: &[Quaternion]) -> f64 {
 /// The median error with the simulation shown `k` frames early, for every `k`. `[D2]`
 fn scan(truth: &[Quaternion], simulated: &[Quaternion]) -> Vec<f64> {
     let shown = |k: usize| simulated[k..].iter().chain(&simulated[..k]);
-    let error = |(a, b): (&Quaternion, &Quaternion)| a.from_here_to(*b).half_angle_sine_squared();
+    let error = |(a, b): (&Quaternion, &Quaternion)| a.back_and_to(*b).half_angle_sine_squared();
     (0..truth.len())
         .map(|k| median_angle(truth.iter().zip(shown(k)).map(error)))
         .collect()

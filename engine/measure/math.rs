@@ -22,7 +22,7 @@ impl Quaternion {
     }
 
     /// `conj(self) * other`.
-    pub fn from_here_to(self, other: Self) -> Self {
+    pub fn back_and_to(self, other: Self) -> Self {
         let ([x, y, z, w], [ox, oy, oz, ow]) = (self.0, other.0);
         Self([
             w * ox - x * ow - (y * oz - z * oy),
@@ -168,9 +168,9 @@ fn eigen(mut a: [V3; 3]) -> (V3, [V3; 3]) {
             for row in &mut a {
                 (row[p], row[q]) = (c * row[p] - s * row[q], s * row[p] + c * row[q]);
             }
-            for k in 0..3 {
-                (a[p][k], a[q][k]) = (c * a[p][k] - s * a[q][k], s * a[p][k] + c * a[q][k]);
-            }
+            let (of_p, of_q) = (a[p], a[q]);
+            a[p] = core::array::from_fn(|k| c * of_p[k] - s * of_q[k]);
+            a[q] = core::array::from_fn(|k| s * of_p[k] + c * of_q[k]);
             for row in &mut axes {
                 (row[p], row[q]) = (c * row[p] - s * row[q], s * row[p] + c * row[q]);
             }

@@ -4,12 +4,13 @@ use bevy_math::{Vec3, ops};
 
 const REST: [f32; 4] = [0.0, 0.6, 0.0, 0.8];
 
-/// A swing about x that never repeats, `scale` times as far, in the rest's own space.
+/// A swing about one slanted axis that never repeats, `scale` times as far, in the rest's own space.
 fn swing(frames: usize, scale: f32) -> Vec<[f32; 4]> {
     let at = |frame: usize| {
         let t = frame as f32;
         let angle = scale * (0.3 * ops::sin(t * 0.37) + 0.2 * ops::sin(t * 0.11) + 0.1);
-        let turn = from_euler_zxy([angle, 0.2 * angle, 0.0]);
+        let (s, c) = ops::sin_cos(angle * 0.5);
+        let turn = crate::rotation::Rotation::new(0.8 * s, 0.6 * s, 0.0, c);
         (crate::rotation::Rotation::splat(REST) * turn).lane(0)
     };
     (0..frames).map(at).collect()
