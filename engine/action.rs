@@ -108,11 +108,11 @@ pub enum Ease {
 }
 
 impl Ease {
-    /// The factor where the share `u` of the fade has passed; `u` beyond [0, 1] is held there. `[K4]`
+    /// The factor where the share `u` of the fade has passed; `u` beyond [0, 1] is held there, NaN is 0. `[K4]`
     ///
     /// A custom curve that is keyed in seconds is refused by [`Action::check`]; unchecked, it fades linearly.
     pub fn factor(&self, u: f64) -> f32 {
-        let u = u.min(1.0).max(0.0);
+        let u = if u > 0.0 { u.min(1.0) } else { 0.0 };
         let left = 1.0 - u;
         let factor = match self {
             Self::Linear => u,

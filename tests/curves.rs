@@ -16,7 +16,7 @@ const TOLERANCE: f64 = 2e-6;
 /// Random times of all kinds of curves together.
 const SAMPLES: usize = 700_000;
 
-/// SplitMix64 (Steele, Lea and Flood 2014).
+/// `SplitMix64` (Steele, Lea and Flood 2014).
 struct Random(u64);
 
 impl Random {

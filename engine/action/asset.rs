@@ -349,7 +349,9 @@ impl Action {
             ("velocity_max", rule.velocity_max),
             ("acceleration_max", rule.acceleration_max),
         ];
-        let wrong = maxima.into_iter().find(|(_, found)| !(*found >= 0.0));
+        let wrong = maxima
+            .into_iter()
+            .find(|(_, found)| found.is_nan() || *found < 0.0);
         wrong.map_or(Ok(()), |(field, found)| {
             Err(ActionFault::Maximum { field, found })
         })

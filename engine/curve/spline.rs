@@ -14,7 +14,8 @@ use std::sync::Arc;
 use super::PolynomialCurve;
 use crate::clip::{Interpolation, Track, TrackValues};
 
-/// How long before a jump its segment ends, seconds: ten samples of the finest rate that anything is baked at. `[K2]`
+/// How long before a jump its segment ends, seconds: too short for a sample at any rate that clips are made at, and
+/// long enough for f32 to tell the two times apart within the first minutes. `[K2]`
 pub const JUMP_LEAD: f64 = 1e-5;
 /// A segment of this length, seconds, or less has no room for a key before the jump at its end. `[K2]`
 pub const SHORTEST_LED: f64 = 2e-5;

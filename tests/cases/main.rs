@@ -49,7 +49,7 @@ const IDS: &str = "
 ";
 
 /// Cases that no test can show, or not yet.
-const DO_NOT_APPLY: [(&str, &str); 8] = [
+const DO_NOT_APPLY: [(&str, &str); 7] = [
     (
         "COLL-10",
         "not yet: shapes that hold something inside belong to VRM springs; no other shape has such a flag",
@@ -57,10 +57,6 @@ const DO_NOT_APPLY: [(&str, &str); 8] = [
     (
         "DET-07",
         "not yet: a running state cannot be saved; what rig files and scenes say is read back bit for bit",
-    ),
-    (
-        "GLTF-13",
-        "not yet: cameras of left-handed sources belong to camera tracks; a bake leaves cameras as they are",
     ),
     ("SKIN-01", SKIN),
     ("SKIN-02", SKIN),

@@ -180,7 +180,7 @@ fn each_fault_says_what_is_wrong_and_where() {
         ),
         (
             edited(|a| {
-                a.envelope.ease_out = Ease::Custom(line(Domain::Seconds, &[(0.0, 0.0)]).unwrap())
+                a.envelope.ease_out = Ease::Custom(line(Domain::Seconds, &[(0.0, 0.0)]).unwrap());
             }),
             "ease_out: the curve is keyed in seconds and was asked in progress; expected a curve over progress",
         ),
