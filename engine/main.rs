@@ -31,6 +31,7 @@ enum Command {
     Run(cli::run::RunArguments),
     Sweep(cli::sweep::SweepArguments),
     Explain(cli::explain::ExplainArguments),
+    Skin(cli::skin::SkinArguments),
 }
 
 fn main() -> ExitCode {
@@ -41,6 +42,7 @@ fn main() -> ExitCode {
         Command::Run(arguments) => cli::run::run(&arguments),
         Command::Sweep(arguments) => cli::sweep::run(&arguments),
         Command::Explain(arguments) => cli::explain::run(&arguments),
+        Command::Skin(arguments) => cli::skin::run(&arguments),
     };
     outcome.unwrap_or_else(|error| {
         cli::show_error(error);

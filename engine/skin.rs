@@ -258,7 +258,10 @@ mod tests {
             assert_eq!(*joint, expected.0);
             assert!((weight - expected.1).abs() < 1e-15, "{kept:?}");
         }
-        let moved: f64 = kept.iter().map(|&(joint, w)| w * [12.0, 22.0][joint as usize]).sum();
+        let moved: f64 = kept
+            .iter()
+            .map(|&(joint, w)| w * [12.0, 22.0][joint as usize])
+            .sum();
         assert!((moved - 16.285_714_285_714).abs() < 1e-9, "{moved}");
     }
 
@@ -267,31 +270,62 @@ mod tests {
         assert_eq!(trim(&[], 4), Err(SkinFault::Empty));
         assert_eq!(trim(&FOUR, 0), Err(SkinFault::NoRoom));
         assert_eq!(trim(&[(0, 0.0), (1, -0.0)], 2), Err(SkinFault::ZeroTotal));
-        assert_eq!(trim(&[(7, 0.5), (7, 0.5)], 2), Err(SkinFault::Doubled { joint: 7 }));
+        assert_eq!(
+            trim(&[(7, 0.5), (7, 0.5)], 2),
+            Err(SkinFault::Doubled { joint: 7 })
+        );
         let negative = trim(&[(0, 1.0), (3, -0.1)], 2);
-        assert_eq!(negative, Err(SkinFault::Negative { joint: 3, weight: -0.1 }));
+        assert_eq!(
+            negative,
+            Err(SkinFault::Negative {
+                joint: 3,
+                weight: -0.1
+            })
+        );
         for weight in [f64::NAN, f64::INFINITY] {
             let refused = trim(&[(0, 1.0), (3, weight)], 1);
-            assert!(matches!(refused, Err(SkinFault::NotFinite { joint: 3, .. })));
+            assert!(matches!(
+                refused,
+                Err(SkinFault::NotFinite { joint: 3, .. })
+            ));
         }
     }
 
     #[test]
     fn i1_neither_tiny_nor_huge_weights_are_lost() {
-        assert_eq!(trim(&[(5, f64::MAX), (2, f64::MAX)], 4), Ok(vec![(2, 0.5), (5, 0.5)]));
+        assert_eq!(
+            trim(&[(5, f64::MAX), (2, f64::MAX)], 4),
+            Ok(vec![(2, 0.5), (5, 0.5)])
+        );
         let tiny = [0, 1, 2, 3].map(|joint| (joint, f64::MIN_POSITIVE));
-        assert_eq!(trim(&tiny, 4), Ok([0, 1, 2, 3].map(|joint| (joint, 0.25)).to_vec()));
+        assert_eq!(
+            trim(&tiny, 4),
+            Ok([0, 1, 2, 3].map(|joint| (joint, 0.25)).to_vec())
+        );
     }
 
     #[test]
     fn i2_the_error_is_within_its_bound_and_forgets_a_common_shift() {
         let near = trim_error(&FOUR, 2, &at([12.0, 22.0, 32.0, 42.0])).unwrap();
-        assert!((near.error.x - (16.285_714_285_714 - 22.0)).abs() < 1e-9, "{near:?}");
+        assert!(
+            (near.error.x - (16.285_714_285_714 - 22.0)).abs() < 1e-9,
+            "{near:?}"
+        );
         assert!((near.bound - 9.0).abs() < 1e-12, "{near:?}");
-        let far = trim_error(&FOUR, 2, &at([1e9 + 12.0, 1e9 + 22.0, 1e9 + 32.0, 1e9 + 42.0]));
+        let far = trim_error(
+            &FOUR,
+            2,
+            &at([1e9 + 12.0, 1e9 + 22.0, 1e9 + 32.0, 1e9 + 42.0]),
+        );
         assert_eq!(far, Ok(near));
         let missing = trim_error(&FOUR, 2, &[]);
-        assert_eq!(missing, Err(SkinFault::Positions { found: 0, expected: 4 }));
+        assert_eq!(
+            missing,
+            Err(SkinFault::Positions {
+                found: 0,
+                expected: 4
+            })
+        );
     }
 
     #[test]
@@ -303,6 +337,12 @@ mod tests {
         assert_eq!(gather(&[(9, 0.0)], 10), Err(SkinFault::ZeroTotal));
         assert_eq!(gather(&[], 10), Err(SkinFault::Empty));
         let beyond = gather(&[(1, 0.9), (10, 0.1)], 10);
-        assert_eq!(beyond, Err(SkinFault::OutOfRange { joint: 10, joints: 10 }));
+        assert_eq!(
+            beyond,
+            Err(SkinFault::OutOfRange {
+                joint: 10,
+                joints: 10
+            })
+        );
     }
 }

@@ -321,13 +321,9 @@ fn format_of(
             Stored::Any => "5126 (float), 5120, 5121, 5122 or 5123 (integers)",
         })
     })?;
-    let flag = |expected: &str| {
-        Fault::new(place("normalized"), normalized.to_string(), expected)
-    };
+    let flag = |expected: &str| Fault::new(place("normalized"), normalized.to_string(), expected);
     match stored {
-        Stored::FloatOrNormalized | Stored::Share
-            if component != DataType::F32 && !normalized =>
-        {
+        Stored::FloatOrNormalized | Stored::Share if component != DataType::F32 && !normalized => {
             Err(flag("true, for integers that stand for fractions"))
         }
         Stored::Whole if normalized => Err(flag("false, for integers that stand for themselves")),

@@ -155,7 +155,11 @@ fn sets(attributes: &BTreeMap<String, Index>) -> Result<Vec<(usize, usize)>, Fau
         let number = key
             .strip_prefix("JOINTS_")
             .or_else(|| key.strip_prefix("WEIGHTS_"));
-        number.is_some_and(|number| number.parse().is_ok_and(|number: usize| number >= sets.len()))
+        number.is_some_and(|number| {
+            number
+                .parse()
+                .is_ok_and(|number: usize| number >= sets.len())
+        })
     });
     match odd {
         None => Ok(sets),
@@ -176,8 +180,12 @@ impl VertexReader<'_> {
         let mut read = Vec::with_capacity(sets.len());
         let mut count = None;
         for &(joints_at, weights_at) in sets {
-            let joints = self.0.read::<4>(joints_at, Dimensions::Vec4, Stored::Whole)?;
-            let weights = self.0.read::<4>(weights_at, Dimensions::Vec4, Stored::Share)?;
+            let joints = self
+                .0
+                .read::<4>(joints_at, Dimensions::Vec4, Stored::Whole)?;
+            let weights = self
+                .0
+                .read::<4>(weights_at, Dimensions::Vec4, Stored::Share)?;
             for (accessor, len) in [(joints_at, joints.len()), (weights_at, weights.len())] {
                 same_count(accessor, len, *count.get_or_insert(len))?;
             }
