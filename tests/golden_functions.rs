@@ -4,6 +4,9 @@
 
 mod support;
 
+#[path = "golden_functions/skin.rs"]
+mod skin;
+
 use bevy_math::{Quat, Vec3};
 use flounce::account::Unwatched;
 use flounce::chain::{ChainLayer, LayerPlan, acting_smoothing};
@@ -64,6 +67,8 @@ fn function(name: &str) -> Option<Function> {
         "c2_from_euler" => Some(c2_from_euler),
         "c3_slerp" => Some(c3_slerp),
         "d1_angle" => Some(d1_angle),
+        "i1_trim" => Some(skin::i1_trim),
+        "i2_trim_error" => Some(skin::i2_trim_error),
         "k1_sample" => Some(k1_sample),
         "m1_smoothing" => Some(m1_smoothing),
         "q1_skirt_driver" => Some(q1_skirt_driver),

@@ -120,13 +120,12 @@ pub fn run(arguments: &SkinArguments) -> Result<ExitCode, Error> {
     bar.finish_and_clear();
     show_warnings(&report.warnings);
     show_warnings(&patched.warnings);
-    let mut written = patch::write(&patched, &out, arguments.force)?;
+    let written = patch::write(&patched, &out, arguments.force)?;
     show_warnings(&written.warnings);
     if let Some(file) = &arguments.report {
         let model = arguments.model.display().to_string();
         let json = report.to_json(&model, hash.as_deref().unwrap_or_default());
         patch::write_file(file, format!("{json:#}\n").as_bytes(), arguments.force)?;
-        written.files.push(file.clone());
     }
     if !arguments.quiet {
         print_poses(&report);

@@ -48,7 +48,7 @@ const IDS: &str = "
 ";
 
 /// Cases that no test can show, or not yet.
-const DO_NOT_APPLY: [(&str, &str); 14] = [
+const DO_NOT_APPLY: [(&str, &str); 10] = [
     ("ADD-01", LAYERS),
     ("ADD-02", LAYERS),
     ("ADD-04", LAYERS),
@@ -67,17 +67,12 @@ const DO_NOT_APPLY: [(&str, &str); 14] = [
         "GLTF-13",
         "not yet: cameras of left-handed sources belong to camera tracks; a bake leaves cameras as they are",
     ),
-    ("SKIN-01", SKIN),
-    ("SKIN-02", SKIN),
-    ("SKIN-04", SKIN),
-    ("SKIN-05", SKIN),
     (
         "SPACE-07",
         "not yet: coordinates of VRM 0.x belong to VRM springs",
     ),
 ];
 const LAYERS: &str = "not yet: belongs to clip layers";
-const SKIN: &str = "not yet: belongs to skin weights";
 
 /// The names of all functions below `folder`.
 fn functions(folder: &str) -> Vec<String> {
