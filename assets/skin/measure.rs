@@ -20,8 +20,10 @@ use crate::pose::JointTransform;
 use crate::rig::Rig;
 use crate::skin::change_error;
 
-/// Most errors that a report measures, vertices times poses: some minutes of work.
+/// Most vertices and joints that a report moves, all poses together: some minutes of work.
 pub const MOST_SAMPLES: u64 = 10_000_000_000;
+/// Most primitives under skins: a small file can put every mesh under every skin.
+const MOST_SURFACES: usize = 1_000_000;
 /// Bits of an f32 that do not tell sizes apart: 10 of 23 remain, 0.1 %.
 const DROPPED_BITS: u32 = 13;
 /// Sizes up to infinity.
@@ -63,7 +65,7 @@ pub(super) fn prepare<'a>(
     }
     let mut read: BTreeMap<usize, Arc<Vec<[f32; 3]>>> = BTreeMap::new();
     let mut surfaces: BTreeMap<usize, Vec<Surface>> = BTreeMap::new();
-    let mut vertices = 0;
+    let (mut vertices, mut count) = (0, 0);
     for (primitive, group) in primitives.iter().zip(group_of) {
         let rewritten = &rewritten[group];
         let positions = match read.get(&primitive.positions) {
@@ -75,7 +77,17 @@ pub(super) fn prepare<'a>(
                 new
             }
         };
-        for &skin in &skins_of_mesh[primitive.mesh] {
+        let skins = &skins_of_mesh[primitive.mesh];
+        count += skins.len();
+        if count > MOST_SURFACES {
+            let found = format!("more than {MOST_SURFACES} primitives under skins");
+            return Err(Fault::new(
+                &primitive.place,
+                found,
+                "fewer, to measure them",
+            ));
+        }
+        for &skin in skins {
             vertices += rewritten.vertices as u64;
             surfaces.entry(skin).or_default().push(Surface {
                 mesh: primitive.mesh,
@@ -108,11 +120,13 @@ fn frames(clip: &Clip, rate_hz: f64) -> u64 {
 /// [`Error::Request`] that says what to change.
 pub(super) fn check_size(model: &Model, scene: &Scene, options: &SkinOptions) -> Result<(), Error> {
     let poses = count_frames(model, options);
-    let samples = poses.saturating_mul(scene.vertices.max(1));
-    if samples > MOST_SAMPLES {
+    let skins = scene.skins.iter();
+    let in_skins: usize = skins.map(|&(skin, _)| model.skins[skin].joints.len()).sum();
+    let joints = (model.rig.joints.len() + in_skins) as u64;
+    if poses.saturating_mul(scene.vertices + joints) > MOST_SAMPLES {
         return Err(Error::Request(format!(
-            "{poses} poses of {} vertices would be measured; expected at most {MOST_SAMPLES} vertices in all: take a \
-             lower --rate",
+            "{poses} poses of {} vertices and {joints} joints would be measured; expected at most {MOST_SAMPLES} of them \
+             in all: take a lower --rate",
             scene.vertices
         )));
     }

@@ -431,3 +431,30 @@ fn what_cannot_be_read_is_refused_by_its_place() {
         odd.refusal()
     );
 }
+
+#[test]
+fn what_would_take_for_ever_is_refused_before_it_is_measured() {
+    let mut doc = Doc::row(4);
+    doc.primitive(&[one(&FIRST, &[0.25; 4])]);
+    doc.clip("long", 0, [0.0; 3]);
+    let end = doc.bytes.len() - 24 - 4;
+    doc.bytes[end..end + 4].copy_from_slice(&1e9_f32.to_le_bytes());
+    let message = doc.refusal();
+    assert!(message.contains("take a lower --rate"), "{message}");
+
+    let mut doc = Doc::row(1);
+    let positions = doc.positions(&[[0.0; 3]]);
+    let set = doc.set((&[[0; 4]], &[[1.0, 0.0, 0.0, 0.0]]));
+    for i in 0..1001 {
+        doc.primitive_of(0, positions, &[set]);
+        if i > 0 {
+            let skin = doc.push("/skins", serde_json::json!({ "joints": [1] }));
+            doc.push("/nodes", serde_json::json!({ "mesh": 0, "skin": skin }));
+        }
+    }
+    let message = doc.refusal();
+    assert!(
+        message.contains("more than 1000000 primitives under skins"),
+        "{message}"
+    );
+}
