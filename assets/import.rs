@@ -37,6 +37,7 @@ mod keys;
 pub(super) mod matrix;
 mod nodes;
 mod objects;
+pub(super) mod vertices;
 
 use document::Document;
 

@@ -37,6 +37,8 @@ pub mod scene;
 #[cfg(feature = "assets")]
 pub mod settings;
 #[cfg(feature = "assets")]
+pub mod skin;
+#[cfg(feature = "assets")]
 pub mod state_hash;
 #[cfg(feature = "assets")]
 pub mod sweep;

@@ -61,6 +61,7 @@ pub mod pose;
 pub mod profile;
 pub mod rig;
 pub mod rotation;
+pub mod skin;
 pub mod slide;
 pub mod substep;
 pub mod swing;

@@ -32,6 +32,7 @@ enum Command {
     Sweep(cli::sweep::SweepArguments),
     Explain(cli::explain::ExplainArguments),
     Pose(cli::pose::PoseArguments),
+    Skin(cli::skin::SkinArguments),
 }
 
 fn main() -> ExitCode {
@@ -43,6 +44,7 @@ fn main() -> ExitCode {
         Command::Sweep(arguments) => cli::sweep::run(&arguments),
         Command::Explain(arguments) => cli::explain::run(&arguments),
         Command::Pose(arguments) => cli::pose::run(&arguments),
+        Command::Skin(arguments) => cli::skin::run(&arguments),
     };
     outcome.unwrap_or_else(|error| {
         cli::show_error(error);

@@ -25,6 +25,19 @@ pub(super) enum Stored {
     Float,
     /// As f32, or as a normalised integer of 8 or 16 bits.
     FloatOrNormalized,
+    /// As f32, or as a normalised unsigned integer of 8 or 16 bits: weights of vertices. *glTF 2.0 §3.7.3.3*
+    Share,
+    /// As an unsigned integer of 8 or 16 bits that stands for itself: joints of vertices. *glTF 2.0 §3.7.3.3*
+    Whole,
+    /// As f32, or as an integer of 8 or 16 bits, normalised or for itself: positions. *`KHR_mesh_quantization`*
+    Any,
+}
+
+/// The type of the stored numbers, and whether integers stand for fractions.
+#[derive(Clone, Copy)]
+struct Format {
+    component: DataType,
+    normalized: bool,
 }
 
 /// What may still be allocated for decoded numbers.
@@ -74,7 +87,8 @@ impl<'a> Reader<'a> {
 
     /// All elements of accessor `index`, which must have the type `wanted` with `N` components, at least one element.
     ///
-    /// Integers become f32 as *glTF 2.0 §3.11* says: c / 127, c / 255, c / 32767, c / 65535, not below -1.
+    /// Normalised integers become f32 as *glTF 2.0 §3.11* says: c / 127, c / 255, c / 32767, c / 65535, not below -1;
+    /// others keep their value.
     pub(super) fn read<const N: usize>(
         &mut self,
         index: usize,
@@ -85,8 +99,8 @@ impl<'a> Reader<'a> {
         let document = self.document;
         let accessor = entry(&document.accessors, "/accessors", index)?;
         let place = |member: &str| format!("/accessors/{index}/{member}");
-        let component = format_of(accessor, wanted, stored, &place)?;
-        let size = (component.size() * N) as u64;
+        let format = format_of(accessor, wanted, stored, &place)?;
+        let size = (format.component.size() * N) as u64;
         let base = match accessor.buffer_view {
             Some(view) => Some(
                 self.elements(view.get(), accessor.byte_offset, accessor.count, size, true)
@@ -96,11 +110,11 @@ impl<'a> Reader<'a> {
         };
         let count = self.afford::<N>(accessor, &place)?;
         let mut values = match base {
-            Some(elements) => decode(component, &elements),
+            Some(elements) => decode(format, &elements),
             None => vec![[0.0; N]; count],
         };
         if let Some(sparse) = &accessor.sparse {
-            self.overlay(sparse, component, &mut values)
+            self.overlay(sparse, format, &mut values)
                 .map_err(|fault| fault.used_by(&place("sparse")))?;
         }
         Ok(values)
@@ -213,7 +227,7 @@ impl<'a> Reader<'a> {
     fn overlay<const N: usize>(
         &mut self,
         sparse: &Sparse,
-        component: DataType,
+        format: Format,
         values: &mut [[f32; N]],
     ) -> Result<(), Fault> {
         if sparse.count.0 == 0 || sparse.count.0 > values.len() as u64 {
@@ -225,7 +239,7 @@ impl<'a> Reader<'a> {
         let (view, offset) = (indices.buffer_view.get(), indices.byte_offset);
         let indices = self.elements(view, offset, sparse.count, size, false)?;
         let (view, offset) = (packed.buffer_view.get(), packed.byte_offset);
-        let size = (component.size() * N) as u64;
+        let size = (format.component.size() * N) as u64;
         let packed = self.elements(view, offset, sparse.count, size, false)?;
         let bytes = sparse.count.0.checked_mul(size);
         if self.budget.spend(bytes).is_none() {
@@ -237,7 +251,7 @@ impl<'a> Reader<'a> {
             ));
         }
         let mut next = 0;
-        let new = decode::<N>(component, &packed);
+        let new = decode::<N>(format, &packed);
         for (i, (bytes, value)) in indices.bytes.chunks(indices.stride).zip(new).enumerate() {
             let index = bytes.iter().rev().fold(0, |n, &b| n << 8 | usize::from(b));
             match values.get_mut(index) {
@@ -266,13 +280,13 @@ fn component(code: usize) -> Option<DataType> {
     }
 }
 
-/// The component type, when type and storage are what the reader can use.
+/// The format, when type and storage are what the reader can use.
 fn format_of(
     accessor: &Accessor,
     wanted: Dimensions,
     stored: Stored,
     place: &dyn Fn(&str) -> String,
-) -> Result<DataType, Fault> {
+) -> Result<Format, Fault> {
     let name = match wanted {
         Dimensions::Scalar => "SCALAR",
         Dimensions::Vec2 => "VEC2",
@@ -287,25 +301,36 @@ fn format_of(
         return Err(Fault::new(place("type"), found, format!("{name:?}")));
     }
     let code = accessor.component_type.get();
-    let component = component(code);
-    match (component, stored) {
-        (Some(DataType::F32), _) => Ok(DataType::F32),
-        (Some(integer), Stored::FloatOrNormalized) if accessor.normalized => Ok(integer),
-        (Some(_), Stored::FloatOrNormalized) => Err(Fault::new(
-            place("normalized"),
-            "false",
-            "true, for integers that stand for fractions",
-        )),
-        (_, Stored::Float) => Err(Fault::new(
-            place("componentType"),
-            code.to_string(),
-            "5126 (float)",
-        )),
-        (None, Stored::FloatOrNormalized) => Err(Fault::new(
-            place("componentType"),
-            code.to_string(),
-            "5126 (float), 5120, 5121, 5122 or 5123 (normalised integers)",
-        )),
+    let wrong = |expected| Fault::new(place("componentType"), code.to_string(), expected);
+    let unsigned = |component| matches!(component, DataType::U8 | DataType::U16);
+    let normalized = accessor.normalized;
+    let component = component(code).filter(|&component| match stored {
+        Stored::Float => component == DataType::F32,
+        Stored::FloatOrNormalized | Stored::Any => true,
+        Stored::Share => component == DataType::F32 || unsigned(component),
+        Stored::Whole => unsigned(component),
+    });
+    let component = component.ok_or_else(|| {
+        wrong(match stored {
+            Stored::Float => "5126 (float)",
+            Stored::FloatOrNormalized => {
+                "5126 (float), 5120, 5121, 5122 or 5123 (normalised integers)"
+            }
+            Stored::Share => "5126 (float), 5121 or 5123 (normalised unsigned integers)",
+            Stored::Whole => "5121 or 5123 (unsigned integers)",
+            Stored::Any => "5126 (float), 5120, 5121, 5122 or 5123 (integers)",
+        })
+    })?;
+    let flag = |expected: &str| Fault::new(place("normalized"), normalized.to_string(), expected);
+    match stored {
+        Stored::FloatOrNormalized | Stored::Share if component != DataType::F32 && !normalized => {
+            Err(flag("true, for integers that stand for fractions"))
+        }
+        Stored::Whole if normalized => Err(flag("false, for integers that stand for themselves")),
+        _ => Ok(Format {
+            component,
+            normalized,
+        }),
     }
 }
 
@@ -349,22 +374,27 @@ fn without_bytes(view: &BufferView, index: usize) -> Fault {
     };
     Fault::new(
         format!("/bufferViews/{index}/extensions/{name}"),
-        "compressed motion or bind matrices",
+        "compressed numbers that are needed here",
         "uncompressed ones: export without this extension, or decode the file first",
     )
 }
 
 /// Numbers from bytes, little-endian.
-fn decode<const N: usize>(component: DataType, elements: &Elements) -> Vec<[f32; N]> {
-    match component {
+fn decode<const N: usize>(format: Format, elements: &Elements) -> Vec<[f32; N]> {
+    // A value that stands for itself is divided by 1, which changes none.
+    let over = |unit: f32| if format.normalized { unit } else { 1.0 };
+    let least = if format.normalized { -1.0 } else { f32::MIN };
+    match format.component {
         DataType::I8 => convert(elements, |b: [u8; 1]| {
-            (f32::from(i8::from_le_bytes(b)) / 127.0).max(-1.0)
+            (f32::from(i8::from_le_bytes(b)) / over(127.0)).max(least)
         }),
-        DataType::U8 => convert(elements, |b: [u8; 1]| f32::from(b[0]) / 255.0),
+        DataType::U8 => convert(elements, |b: [u8; 1]| f32::from(b[0]) / over(255.0)),
         DataType::I16 => convert(elements, |b| {
-            (f32::from(i16::from_le_bytes(b)) / 32767.0).max(-1.0)
+            (f32::from(i16::from_le_bytes(b)) / over(32767.0)).max(least)
         }),
-        DataType::U16 => convert(elements, |b| f32::from(u16::from_le_bytes(b)) / 65535.0),
+        DataType::U16 => convert(elements, |b| {
+            f32::from(u16::from_le_bytes(b)) / over(65535.0)
+        }),
         // `format_of` lets no other type through.
         DataType::U32 | DataType::F32 => convert(elements, f32::from_le_bytes),
     }

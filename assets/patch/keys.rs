@@ -1,29 +1,15 @@
-//! Keys: baked values as bytes, buffer views and accessors.
+//! Keys: baked values as times and values behind what the file has.
 
 use std::collections::BTreeMap;
 
 use crate::assets::Error;
-use crate::assets::patch::output::Home;
-use crate::assets::patch::splice::Document;
+use crate::assets::patch::additions::{Additions, FLOAT};
 use crate::assets::patch::{BakedClip, BakedTarget, BakedTrack, BakedValues};
 use crate::clip::align_hemispheres;
 
 /// How far the squared length of a rotation may be from 1. Rounding stays below 1e-6; the Khronos validator refuses
 /// lengths that are off by 0.008.
 const UNIT_TOLERANCE: f32 = 1e-3;
-
-/// What is appended to the file for all clips.
-#[derive(Default)]
-pub(super) struct Keys {
-    /// Times and values, little-endian, behind each other.
-    pub(super) bytes: Vec<u8>,
-    /// JSON of the new buffer views, one per clip that has tracks.
-    pub(super) views: Vec<String>,
-    /// JSON of the new accessors.
-    pub(super) accessors: Vec<String>,
-    /// Per clip and track.
-    pub(super) tracks: Vec<Vec<TrackAccessors>>,
-}
 
 /// The accessors of a track, by their index in the output file.
 #[derive(Clone, Copy)]
@@ -208,49 +194,31 @@ pub(super) fn size(clips: &[BakedClip]) -> u64 {
     clips.iter().map(clip_size).sum()
 }
 
-/// Lays the keys of all clips out behind what the file has.
-pub(super) fn lay_out(
-    document: &Document<'_>,
-    clips: &[BakedClip],
-    home: &Home,
-) -> Result<Keys, Error> {
-    let first_view = document.top_count("bufferViews")?;
-    let first_accessor = document.top_count("accessors")?;
-    let mut keys = Keys::default();
+/// Lays the keys of all clips out behind what the file has, each clip in a view of its own; the accessors per clip and
+/// track.
+pub(super) fn lay_out(clips: &[BakedClip], additions: &mut Additions) -> Vec<Vec<TrackAccessors>> {
+    let mut all = Vec::with_capacity(clips.len());
     for clip in clips {
-        let start = keys.bytes.len();
+        let start = additions.start_view();
         let mut writer = ClipWriter {
-            view: first_view + keys.views.len(),
-            first_accessor,
             start,
-            keys: &mut keys,
+            additions,
             inputs: BTreeMap::new(),
         };
-        let tracks = clip
-            .tracks
-            .iter()
-            .map(|track| writer.track(clip, track))
-            .collect();
-        keys.tracks.push(tracks);
+        let tracks = clip.tracks.iter();
+        all.push(tracks.map(|track| writer.track(clip, track)).collect());
         if !clip.tracks.is_empty() {
-            keys.views.push(format!(
-                "{{\"buffer\":{},\"byteOffset\":{},\"byteLength\":{}}}",
-                home.buffer(),
-                home.start() + start,
-                keys.bytes.len() - start
-            ));
+            additions.end_view(start, "");
         }
     }
-    Ok(keys)
+    all
 }
 
 /// Writes the tracks of one clip into its buffer view.
 struct ClipWriter<'k, 'c> {
-    view: usize,
-    first_accessor: usize,
     /// Where the view begins in the new bytes.
     start: usize,
-    keys: &'k mut Keys,
+    additions: &'k mut Additions,
     /// The time accessor of each key set that was written; `None` is all times.
     inputs: BTreeMap<Option<&'c [u32]>, usize>,
 }
@@ -286,15 +254,9 @@ impl<'c> ClipWriter<'_, 'c> {
 
     /// Appends `numbers` and an accessor over them; its index.
     fn accessor(&mut self, numbers: &[f32], kind: &str, count: usize, bounds: &str) -> usize {
-        let offset = self.keys.bytes.len() - self.start;
         let bytes = numbers.iter().flat_map(|number| number.to_le_bytes());
-        self.keys.bytes.extend(bytes);
-        self.keys.accessors.push(format!(
-            "{{\"bufferView\":{},\"byteOffset\":{offset},\"componentType\":5126,\"count\":{count},\
-             \"type\":\"{kind}\"{bounds}}}",
-            self.view
-        ));
-        self.first_accessor + self.keys.accessors.len() - 1
+        let rest = format!("\"count\":{count},\"type\":\"{kind}\"{bounds}");
+        self.additions.accessor(self.start, bytes, FLOAT, &rest)
     }
 }
 

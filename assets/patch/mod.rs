@@ -1,7 +1,7 @@
-//! Patching: writes baked clips back into the glTF they were baked from.
+//! Patching: writes baked clips, or other skin weights, back into the glTF they came from.
 //!
-//! Only what the bake changed is touched. The JSON is edited as text (see `splice`), so that every other value keeps
-//! its place, its order and its digits; the existing binary data keeps its bytes and its offsets; new keys are
+//! Only what changed is touched. The JSON is edited as text (see `splice`), so that every other value keeps
+//! its place, its order and its digits; the existing binary data keeps its bytes and its offsets; what is new is
 //! appended. The same input gives the same bytes: there are no dates, no versions and no hashed order in the output.
 //!
 //! - A channel of the animation that already moves the node's property is pointed to the new keys, in its place. Its
@@ -12,6 +12,8 @@
 //! - Baked tracks are LINEAR. Neighbouring rotation keys have a non-negative dot product. `[B5]`
 //! - A baked node that has a `matrix` gets translation, rotation and scale instead: *glTF 2.0 §3.5.3* wants it so for
 //!   animated nodes.
+//! - Primitives get other accessors of joints and weights, and lose the sets that they no longer need (see `weights`);
+//!   the old accessors stay in the file, unused.
 //!
 //! Where the new bytes go: in a GLB whose buffer 0 is the BIN chunk (or that has no buffer), behind that chunk's
 //! bytes; in a GLB whose buffer 0 has a `uri`, into a new buffer embedded as a `data:` URI, because only buffer 0 may
@@ -23,13 +25,16 @@ use std::path::{Path, PathBuf};
 use crate::assets::Error;
 use crate::assets::container::{Container, Form};
 
+mod additions;
 mod channels;
 mod keys;
 mod output;
 mod splice;
 mod springs;
+pub(super) mod weights;
 mod write;
 
+use additions::Additions;
 use splice::Document;
 pub use write::{Written, refuse_same, write, write_file};
 
@@ -107,7 +112,7 @@ pub struct PatchOptions {
 pub struct Patched {
     /// The bytes of the `.glb` or `.gltf`.
     pub main: Vec<u8>,
-    /// Further new files: path relative to the output's folder, and bytes. At most one, the keys of a `.gltf`.
+    /// Further new files: path relative to the output's folder, and bytes. At most one, for a `.gltf`.
     pub side_files: Vec<(PathBuf, Vec<u8>)>,
     /// Files that the model refers to by relative path and that have to be beside the output too.
     pub copies: Vec<FileCopy>,
@@ -145,17 +150,17 @@ pub fn patch(
     let mut warnings = Vec::new();
     keys::check(clips)?;
     channels::check_targets(&document, clips)?;
-    let home = output::Home::find(&document, container, out)?;
+    let home = output::Home::find(&document, container, out, "baked")?;
     output::check_size(container, &home, keys::size(clips))?;
 
-    let keys = keys::lay_out(&document, clips, &home)?;
-    document.push_top("bufferViews", &keys.views)?;
-    document.push_top("accessors", &keys.accessors)?;
-    channels::connect(&mut document, clips, &keys.tracks)?;
+    let mut additions = Additions::new(&document, &home)?;
+    let tracks = keys::lay_out(clips, &mut additions);
+    let bytes = additions.add_to(&mut document)?;
+    channels::connect(&mut document, clips, &tracks)?;
     channels::replace_matrices(&mut document, clips, &mut warnings)?;
     springs::treat(&mut document, options.strip_springs, &mut warnings)?;
     let copies = output::referenced_files(&document, container)?;
-    output::assemble(document, container, home, keys.bytes, copies, warnings)
+    output::assemble(document, container, home, bytes, copies, warnings)
 }
 
 /// Whether `out` can be written, before the work that leads to it is done: its extension fits the container, and its

@@ -53,11 +53,13 @@ struct Resource {
 }
 
 impl Home {
-    /// Where the new bytes of `container` go when it is written to `out`.
+    /// Where the new bytes of `container` go when it is written to `out`; `kind` is part of the name of a new file:
+    /// "baked".
     pub(super) fn find(
         document: &Document<'_>,
         container: &Container,
         out: &Path,
+        kind: &str,
     ) -> Result<Self, Error> {
         let buffers = resources(document, "buffers")?;
         let buffer = buffers.len();
@@ -69,7 +71,7 @@ impl Home {
                     .chain(&images)
                     .filter_map(|it| it.uri.as_deref())
                     .collect();
-                let name = side_name(out, &taken);
+                let name = side_name(out, kind, &taken);
                 Ok(Self::Side { buffer, name })
             }
             Form::Glb => match (buffers.first(), container.buffers.first()) {
@@ -114,16 +116,16 @@ fn resources(document: &Document<'_>, key: &str) -> Result<Vec<Resource>, Error>
 /// A name for the new file beside `out` that none of the `taken` URIs means: `walk.baked.bin`, `walk.baked-2.bin`, …
 ///
 /// It depends on nothing but its arguments. Names that differ in case only count as equal, as some systems have it.
-fn side_name(out: &Path, taken: &[&str]) -> String {
+fn side_name(out: &Path, kind: &str, taken: &[&str]) -> String {
     let stem = out.file_stem().unwrap_or_default().to_string_lossy();
     let taken: BTreeSet<String> = taken
         .iter()
         .filter_map(|uri| Some(relative_path(uri)?.to_string_lossy().to_lowercase()))
         .collect();
-    let mut name = format!("{stem}.baked.bin");
+    let mut name = format!("{stem}.{kind}.bin");
     let mut number = 2_u32;
     while taken.contains(&name.to_lowercase()) {
-        name = format!("{stem}.baked-{number}.bin");
+        name = format!("{stem}.{kind}-{number}.bin");
         number += 1;
     }
     name
@@ -191,8 +193,8 @@ fn glb_length(json: u64, bin: u64) -> Result<u32, Error> {
     let length = GLB_OVERHEAD + json.next_multiple_of(4) + bin.next_multiple_of(4);
     u32::try_from(length).map_err(|_| {
         Error::Request(format!(
-            "the output would have {length} bytes; a GLB can have {}: bake fewer clips, at a lower rate, with key \
-             reduction, or into a .gltf",
+            "the output would have {length} bytes; a GLB can have {}: bake fewer clips, at a lower rate or with key \
+             reduction, or start from a .gltf",
             u32::MAX
         ))
     })
@@ -203,7 +205,7 @@ pub(super) fn assemble(
     mut document: Document<'_>,
     container: &Container,
     home: Home,
-    keys: Vec<u8>,
+    new: Vec<u8>,
     copies: Vec<FileCopy>,
     warnings: Vec<String>,
 ) -> Result<Patched, Error> {
@@ -212,17 +214,17 @@ pub(super) fn assemble(
         Home::Bin { .. } => container.buffers.first().cloned().flatten(),
         Home::Embedded { .. } | Home::Side { .. } => None,
     };
-    if !keys.is_empty() {
-        let length = home.start() + keys.len();
+    if !new.is_empty() {
+        let length = home.start() + new.len();
         match home {
             Home::Bin { start } => {
                 set_bin_length(&mut document, length)?;
                 let bin = bin.get_or_insert_default();
                 bin.resize(start, 0);
-                bin.extend_from_slice(&keys);
+                bin.extend_from_slice(&new);
             }
             Home::Embedded { .. } => {
-                let data = BASE64_STANDARD.encode(&keys);
+                let data = BASE64_STANDARD.encode(&new);
                 let uri = format!("data:application/gltf-buffer;base64,{data}");
                 push_buffer(&mut document, length, &uri)?;
             }
@@ -232,7 +234,7 @@ pub(super) fn assemble(
                     length,
                     &utf8_percent_encode(&name, FILE_NAME).to_string(),
                 )?;
-                side_files.push((PathBuf::from(name), keys));
+                side_files.push((PathBuf::from(name), new));
             }
         }
     }
@@ -309,9 +311,9 @@ mod tests {
     #[test]
     fn the_new_file_takes_no_name_that_the_model_uses() {
         let out = Path::new("out/walk.gltf");
-        assert_eq!(side_name(out, &["walk.bin"]), "walk.baked.bin");
+        assert_eq!(side_name(out, "baked", &["walk.bin"]), "walk.baked.bin");
         let taken = ["./Walk.Baked.bin", "walk.baked%2D2.bin"];
-        assert_eq!(side_name(out, &taken), "walk.baked-3.bin");
+        assert_eq!(side_name(out, "baked", &taken), "walk.baked-3.bin");
     }
 
     #[test]

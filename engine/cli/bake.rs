@@ -70,7 +70,7 @@ pub struct BakeArguments {
 pub fn run(arguments: &BakeArguments) -> Result<ExitCode, Error> {
     let begin = Instant::now();
     let out = arguments.output.clone();
-    let out = out.unwrap_or_else(|| super::default_output(&arguments.model));
+    let out = out.unwrap_or_else(|| super::default_output(&arguments.model, "baked"));
     // Said before the work is done, not after.
     let profile = arguments.profile.profile()?;
     patch::refuse_same(&out, &arguments.rig)?;

@@ -16,6 +16,7 @@ pub mod explain;
 pub mod pose;
 pub mod profile;
 pub mod run;
+pub mod skin;
 pub mod sweep;
 
 /// Sends warnings of the engine to stderr.
@@ -208,14 +209,14 @@ pub struct Rigged {
     pub rig: flounce::rig::Rig,
 }
 
-/// Where the output goes when none is named: `NAME.baked.glb` beside the input.
-pub fn default_output(model: &Path) -> PathBuf {
+/// Where the output goes when none is named: beside the input, for `kind` "baked" `NAME.baked.glb`.
+pub fn default_output(model: &Path, kind: &str) -> PathBuf {
     let extension = model
         .extension()
         .unwrap_or_default()
         .to_string_lossy()
         .into_owned();
-    model.with_extension(format!("baked.{extension}"))
+    model.with_extension(format!("{kind}.{extension}"))
 }
 
 #[cfg(test)]

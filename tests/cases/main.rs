@@ -49,7 +49,7 @@ const IDS: &str = "
 ";
 
 /// Cases that no test can show, or not yet.
-const DO_NOT_APPLY: [(&str, &str); 7] = [
+const DO_NOT_APPLY: [(&str, &str); 3] = [
     (
         "COLL-10",
         "not yet: shapes that hold something inside belong to VRM springs; no other shape has such a flag",
@@ -58,16 +58,11 @@ const DO_NOT_APPLY: [(&str, &str); 7] = [
         "DET-07",
         "not yet: a running state cannot be saved; what rig files and scenes say is read back bit for bit",
     ),
-    ("SKIN-01", SKIN),
-    ("SKIN-02", SKIN),
-    ("SKIN-04", SKIN),
-    ("SKIN-05", SKIN),
     (
         "SPACE-07",
         "not yet: coordinates of VRM 0.x belong to VRM springs",
     ),
 ];
-const SKIN: &str = "not yet: belongs to skin weights";
 
 /// The names of all functions below `folder`.
 fn functions(folder: &str) -> Vec<String> {
