@@ -8,7 +8,7 @@
 #[cfg(feature = "rig_files")]
 use serde::{Deserialize, Serialize};
 
-use crate::lane::Lane;
+use crate::lane::{Lane, LaneMask};
 use crate::rotation::{self, BlendError, Rotation};
 
 /// `|Σ|²` below this has no direction left: the reference stands in. `[B4]`
@@ -46,8 +46,11 @@ impl Interpolant {
             Self::Slerp => rotation::slerp(from, to, t),
             Self::Auto { threshold } => {
                 let far = from.dot(to).abs().lt(L::splat(threshold));
-                let slerp = rotation::slerp(from, to, t);
-                Rotation::select(far, slerp, nearer_nlerp(from, to, t))
+                let near = nearer_nlerp(from, to, t);
+                if !far.any() {
+                    return near;
+                }
+                Rotation::select(far, rotation::slerp(from, to, t), near)
             }
         }
     }
@@ -304,6 +307,19 @@ mod tests {
             );
             assert_eq!(choice.try_blend(q, q, -0.1), Err(BlendError::Weight(-0.1)));
         }
+    }
+
+    #[cfg(feature = "rig_files")]
+    #[test]
+    fn interpolants_are_read_from_ron() {
+        let read = |text: &str| ron::from_str::<Interpolant>(text);
+        assert_eq!(read("nlerp"), Ok(Interpolant::Nlerp));
+        assert_eq!(
+            read("auto(threshold: 0.6)"),
+            Ok(Interpolant::Auto { threshold: 0.6 })
+        );
+        assert!(read("auto(threshold: 0.6, above: 1)").is_err());
+        assert!(read("lerp").is_err());
     }
 
     #[test]
