@@ -15,7 +15,7 @@ use crate::assets::state_hash::StateHash;
 use crate::assets::text::{Faults, FieldPath};
 use crate::channel::ChannelPose;
 use crate::clip::{Clip, ClipPlayer, Playback, Repeat};
-use crate::layer::Layers;
+use crate::layer::{LayerReadout, Layers};
 use crate::swing::SwingReadout;
 use crate::systems::plugin::Headless;
 
@@ -77,7 +77,7 @@ impl Cast {
         }
         let part = &self.groups[actor.group];
         if !part.layers.is_empty() {
-            spawned.insert(part.layers.clone());
+            spawned.insert((part.layers.clone(), LayerReadout::default()));
         }
         if let Some(clip) = &part.clip {
             let repeat = if actor.repeats {

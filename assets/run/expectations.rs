@@ -7,10 +7,13 @@ use bevy_math::Vec3;
 use super::measures::{self, Measures, share};
 use super::{Stage, Verdict, point};
 use crate::assets::Error;
+use crate::assets::layers::LayerRule;
+use crate::assets::rig_file::names::Names;
 use crate::assets::scene::{Expectation, Scene};
 use crate::assets::state_hash::StateHash;
 use crate::crowd::{Crowds, particle};
 use crate::lane::Vec3x;
+use crate::layer::LayerReadout;
 use crate::rig::Rig;
 use crate::systems::collision::deepest_penetration;
 use crate::systems::preparation::Seat;
@@ -25,6 +28,8 @@ struct Watched<'s> {
     expectation: &'s Expectation,
     /// Index in the rig's swing joints of the joint it names.
     swing: Option<usize>,
+    /// Index in the rig's joints of the joint that a layer is to turn.
+    turned: Option<usize>,
     /// Frame to look at; `None`: every one.
     frame: Option<u64>,
     /// The worst that was seen, in the expectation's own measure, and where.
@@ -35,7 +40,7 @@ impl<'s> Judge<'s> {
     /// Resolves the joints that the expectations of `scene` name.
     ///
     /// # Errors
-    /// [`Error::Faults`] with every joint that is no swing joint of `rig`.
+    /// [`Error::Faults`] with every joint that is no swing joint of `rig`, and every layer that no actor has.
     pub fn new(scene: &'s Scene, rig: &Rig) -> Result<Self, Error> {
         let mut faults = Vec::new();
         let mut watched = Vec::new();
@@ -52,15 +57,22 @@ impl<'s> Judge<'s> {
                 | Expectation::AtLimit { .. }
                 | Expectation::RingLength { .. }
                 | Expectation::Settles { .. } => (None, Some(u64::MAX)),
-                Expectation::LengthsKept { .. } | Expectation::NoPenetration { .. } => (None, None),
+                Expectation::LengthsKept { .. }
+                | Expectation::NoPenetration { .. }
+                | Expectation::LayerTurns { .. } => (None, None),
             };
             let found = joint.map(|joint| swing_of(rig, joint));
             if let Some(Err(why)) = &found {
                 faults.push(format!("expectations[{index}].joint: {why}"));
             }
+            let turned = turned_joint(scene, rig, expectation).unwrap_or_else(|why| {
+                faults.push(format!("expectations[{index}].{why}"));
+                None
+            });
             watched.push(Watched {
                 expectation,
                 swing: found.and_then(Result::ok),
+                turned,
                 frame,
                 worst: None,
             });
@@ -102,6 +114,7 @@ impl Watched<'_> {
             Expectation::LargestDeflection { .. } => deflection(stage, actor, self.swing?),
             Expectation::LengthsKept { .. } => length_error(stage, actor),
             Expectation::NoPenetration { .. } => penetration(stage, actor),
+            Expectation::LayerTurns { layer, .. } => layer_turns(stage, actor, layer, self.turned?),
             _ => None,
         }
     }
@@ -137,7 +150,7 @@ impl Watched<'_> {
             Expectation::NoPenetration { deeper_than, .. } => {
                 (value <= deeper_than, format!("{value:.6} m"))
             }
-            Expectation::LargestDeflection { .. } => {
+            Expectation::LargestDeflection { .. } | Expectation::LayerTurns { .. } => {
                 let (low, high) = self.deflections();
                 ((low..=high).contains(value), format!("{value:.2}°"))
             }
@@ -209,6 +222,7 @@ impl Watched<'_> {
             Expectation::AtLimit { .. } => "no joint that moves has a limit",
             Expectation::RingLength { .. } => "the rig has no ring",
             Expectation::Settles { .. } => "the animation never stops before the end",
+            Expectation::LayerTurns { .. } => "no such actor has the layer",
             _ if self.swing.is_some() => "the joint does not move",
             _ => "nothing swings on this rig",
         }
@@ -236,6 +250,10 @@ impl Watched<'_> {
                 let (low, high) = self.deflections();
                 format!("largest deflection of \"{joint}\" from {low}° to {high}°")
             }
+            Expectation::LayerTurns { layer, joint, .. } => {
+                let (low, high) = self.deflections();
+                format!("layer \"{layer}\" turns \"{joint}\" by {low}° to {high}° at most")
+            }
             Expectation::LargestStep {
                 joint, at_most_deg, ..
             } => {
@@ -260,6 +278,11 @@ impl Watched<'_> {
     fn deflections(&self) -> (f32, f32) {
         match self.expectation {
             Expectation::LargestDeflection {
+                at_least_deg,
+                at_most_deg,
+                ..
+            }
+            | Expectation::LayerTurns {
                 at_least_deg,
                 at_most_deg,
                 ..
@@ -306,6 +329,35 @@ pub fn swing_of(rig: &Rig, name: &str) -> Result<usize, String> {
             ))
         }
     }
+}
+
+/// The joint that a layer is to turn, if the expectation is about one.
+fn turned_joint(scene: &Scene, rig: &Rig, of: &Expectation) -> Result<Option<usize>, String> {
+    let Expectation::LayerTurns { layer, joint, .. } = of else {
+        return Ok(None);
+    };
+    let groups = || scene.rules().actors.iter().flat_map(|actor| &actor.layers);
+    if groups().all(|rule| rule.called() != layer) {
+        let mut known: Vec<&str> = groups().map(LayerRule::called).collect();
+        known.dedup();
+        let known = known.join(", ");
+        return Err(format!("layer: found \"{layer}\", expected a layer of an actor: {known}"));
+    }
+    let names = Names::new(rig);
+    let found = names.find(joint);
+    found.map(Some).map_err(|missing| {
+        let (fault, help) = names.explain(joint, &missing);
+        let help = help.map_or_else(String::new, |help| format!("; {help}"));
+        format!("joint: {fault}{help}")
+    })
+}
+
+/// How far a layer turns a joint in the pose that is shown.
+fn layer_turns(stage: &Stage, actor: usize, layer: &str, joint: usize) -> Seen {
+    let readout = stage.host.world.get::<LayerReadout>(stage.actors[actor])?;
+    let layer = readout.0.iter().find(|of| of.name == layer)?;
+    let moved = layer.joints.iter().find(|of| of.joint == joint);
+    Some((moved.map_or(0.0, |of| of.turned.to_degrees()), "largest".to_owned()))
 }
 
 type Seen = Option<(f32, String)>;

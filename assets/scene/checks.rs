@@ -307,6 +307,11 @@ fn expectation(rules: &SceneRules, expected: &Expectation, path: &FieldPath, fau
             at_least_deg,
             at_most_deg,
             ..
+        }
+        | Expectation::LayerTurns {
+            at_least_deg,
+            at_most_deg,
+            ..
         } => deflection(*at_least_deg, *at_most_deg, path, faults),
         Expectation::StateHash { hash } => {
             let digit = |c: char| c.is_ascii_digit() || ('a'..='f').contains(&c);

@@ -330,6 +330,22 @@ pub enum Expectation {
         #[serde(default, skip_serializing_if = "is_default")]
         actor: Option<usize>,
     },
+    /// The farthest a layer turns a joint against the pose below it, in any frame, is in this range.
+    LayerTurns {
+        /// The layer's name.
+        layer: String,
+        /// The joint.
+        joint: String,
+        /// Degrees. Default 0.
+        #[serde(default, skip_serializing_if = "is_default")]
+        at_least_deg: Option<f32>,
+        /// Degrees. Default 180.
+        #[serde(default, skip_serializing_if = "is_default")]
+        at_most_deg: Option<f32>,
+        /// Which actor. Default all that have the layer.
+        #[serde(default, skip_serializing_if = "is_default")]
+        actor: Option<usize>,
+    },
     /// The state of all actors after the last frame has this hash, the same on every machine.
     StateHash {
         /// 16 to 64 lower-case hexadecimal digits: the hash, or its start.
@@ -348,6 +364,7 @@ impl Expectation {
             | Self::LargestStep { actor, .. }
             | Self::AtLimit { actor, .. }
             | Self::RingLength { actor, .. }
+            | Self::LayerTurns { actor, .. }
             | Self::Settles { actor, .. } => *actor,
             Self::StateHash { .. } => None,
         }

@@ -90,7 +90,7 @@ fn gltf_09_splines_of_weights_hold_three_values_per_key_and_target() {
     );
     let clip = fixture.model().clips.remove(0);
     let mut weights = [0.0; 2];
-    clip.tracks[2].sample_weights(0.5, &mut weights);
+    clip.tracks[2].sample_channel(0.5, &mut weights);
     assert_eq!(weights, [8.0, 9.0]);
 }
 
