@@ -107,10 +107,6 @@ impl UniformClip {
         let joints = &wide.joints;
         wide.constants
             .retain(|c| joints.of(c.property).binary_search(&c.joint).is_err());
-        wide.present.resize(
-            wide.present.len().max(Property::ALL.map(|p| joints.of(p).last().map_or(0, |&j| j + 1)).into_iter().max().unwrap_or(0)),
-            [false; 3],
-        );
         wide
     }
 
@@ -155,7 +151,10 @@ fn difference(
             }
         }),
     };
-    difference.iter().all(|c| c.is_finite()).then_some(difference)
+    difference
+        .iter()
+        .all(|c| c.is_finite())
+        .then_some(difference)
 }
 
 /// Lays `delta`, differences from a reference, over `base`. `[L2]`
@@ -285,7 +284,11 @@ fn lay_over<L: Lane>(
         Weight::Each(weights) => {
             for property in Property::ALL {
                 let expected = base.of(property).len() / property.components();
-                assert_eq!(weights.of(property).len(), expected, "weights share the layout");
+                assert_eq!(
+                    weights.of(property).len(),
+                    expected,
+                    "weights share the layout"
+                );
             }
             let of = |property| {
                 let row = weights.of(property);
@@ -294,9 +297,21 @@ fn lay_over<L: Lane>(
                 }
             };
             let each = of(Property::Rotation);
-            turn_rows(&base.rotation, &over.rotation, each, turn, &mut out.rotation);
+            turn_rows(
+                &base.rotation,
+                &over.rotation,
+                each,
+                turn,
+                &mut out.rotation,
+            );
             let (from, to) = (&base.translation, &over.translation);
-            vector_rows(from, to, of(Property::Translation), shift, &mut out.translation);
+            vector_rows(
+                from,
+                to,
+                of(Property::Translation),
+                shift,
+                &mut out.translation,
+            );
             let each = of(Property::Scale);
             vector_rows(&base.scale, &over.scale, each, stretch, &mut out.scale);
         }
@@ -320,7 +335,10 @@ fn turn_rows<L: Lane>(
         let ((((ax, ay), az), aw), (((bx, by), bz), bw)) = (from, to);
         let (((x, y), z), w) = out;
         for at in (0..BLOCK).step_by(L::LANES) {
-            let (a, b) = (rows::load([ax, ay, az, aw], at), rows::load([bx, by, bz, bw], at));
+            let (a, b) = (
+                rows::load([ax, ay, az, aw], at),
+                rows::load([bx, by, bz, bw], at),
+            );
             let share = share(block, at);
             let turned = Rotation::select(share.taken, turn(&share, a, b), a);
             rows::store(turned, [x, y, z, w], at);
