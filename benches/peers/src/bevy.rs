@@ -10,10 +10,11 @@ use bevy_animation::{
 };
 use bevy_app::{App, TaskPoolOptions, TaskPoolPlugin};
 use bevy_asset::{AssetPlugin, Assets};
+use bevy_curve::Curve;
 use bevy_ecs::hierarchy::ChildOf;
 use bevy_ecs::name::Name;
 use bevy_ecs::prelude::{Entity, With};
-use bevy_math::{Curve, Quat};
+use bevy_math::Quat;
 use bevy_time::{TimePlugin, TimeUpdateStrategy};
 use bevy_transform::components::Transform;
 
@@ -51,11 +52,17 @@ fn app(characters: usize, layers: usize) -> App {
     let targets: Vec<AnimationTargetId> = (0..JOINTS).map(target).collect();
     let world = app.world_mut();
     let mut clips = world.resource_mut::<Assets<AnimationClip>>();
-    let (base, over) = (clips.add(clip(&targets, 1.0)), clips.add(clip(&targets, 0.3)));
+    let (base, over) = (
+        clips.add(clip(&targets, 1.0)),
+        clips.add(clip(&targets, 0.3)),
+    );
     let mut graph = AnimationGraph::new();
     let nodes = if layers == 2 {
         let add = graph.add_additive_blend(1.0, graph.root);
-        vec![graph.add_clip(base, 1.0, add), graph.add_clip(over, 0.5, add)]
+        vec![
+            graph.add_clip(base, 1.0, add),
+            graph.add_clip(over, 0.5, add),
+        ]
     } else {
         vec![graph.add_clip(base, 1.0, graph.root)]
     };
@@ -65,7 +72,11 @@ fn app(characters: usize, layers: usize) -> App {
         for node in nodes.iter().filter(|_| layers > 0) {
             player.play(*node).repeat().seek_to(play(0, character));
         }
-        let root = (Transform::IDENTITY, player, AnimationGraphHandle(graph.clone()));
+        let root = (
+            Transform::IDENTITY,
+            player,
+            AnimationGraphHandle(graph.clone()),
+        );
         let root = world.spawn(root).id();
         let mut joints: Vec<Entity> = Vec::new();
         for joint in 0..JOINTS {
@@ -89,9 +100,14 @@ fn app(characters: usize, layers: usize) -> App {
 fn check(app: &mut App, characters: usize) {
     let world = app.world_mut();
     let mut joints = world.query_filtered::<&Transform, With<AnimationTargetId>>();
-    let moved = joints.iter(world).filter(|joint| joint.rotation != Quat::IDENTITY);
+    let moved = joints
+        .iter(world)
+        .filter(|joint| joint.rotation != Quat::IDENTITY);
     let moved = moved.count();
-    assert!(moved + characters >= characters * JOINTS, "{moved} joints move");
+    assert!(
+        moved + characters >= characters * JOINTS,
+        "{moved} joints move"
+    );
 }
 
 /// Prints the lines of bevy.
@@ -121,5 +137,10 @@ pub fn measure(characters: usize) {
         per_joint(characters, updates, |_| app.update())
     });
     line(characters, "sample", "bevy_animation", sample - empty);
-    line(characters, "two samples and additive", "bevy_animation", layered - empty);
+    line(
+        characters,
+        "two samples and additive",
+        "bevy_animation",
+        layered - empty,
+    );
 }

@@ -51,11 +51,17 @@ impl Clips {
         job
     }
 
-    fn blending(&self, base: (&Buffer, f32), over: (&Buffer, f32), additive: bool) -> BlendingJobRc {
+    fn blending(
+        &self,
+        base: (&Buffer, f32),
+        over: (&Buffer, f32),
+        additive: bool,
+    ) -> BlendingJobRc {
         let mut job: BlendingJobRc = BlendingJob::default();
         job.set_skeleton(self.skeleton.clone());
         job.set_output(self.buffer());
-        let layer = |(buffer, weight): (&Buffer, f32)| BlendingLayer::with_weight(buffer.clone(), weight);
+        let layer =
+            |(buffer, weight): (&Buffer, f32)| BlendingLayer::with_weight(buffer.clone(), weight);
         job.layers_mut().push(layer(base));
         if additive {
             job.additive_layers_mut().push(layer(over));
@@ -83,7 +89,10 @@ impl Clips {
                 let found = [q.x, q.y, q.z, q.w].map(|c| c.to_array()[joint % 4]);
                 let expected = rotation(joint, key, 1.0);
                 let dot: f32 = (0..4).map(|c| found[c] * expected[c]).sum();
-                assert!(dot.abs() > 1.0 - 1e-6, "joint {joint}, key {key}: {found:?} {expected:?}");
+                assert!(
+                    dot.abs() > 1.0 - 1e-6,
+                    "joint {joint}, key {key}: {found:?} {expected:?}"
+                );
             }
         }
     }
@@ -97,10 +106,17 @@ pub fn measure(characters: usize) {
     let frames = frames(characters);
     let ratio = |frame, character| play(frame, character) / DURATION;
 
-    let outputs: Vec<[Buffer; 2]> = (0..characters).map(|_| [clips.buffer(), clips.buffer()]).collect();
+    let outputs: Vec<[Buffer; 2]> = (0..characters)
+        .map(|_| [clips.buffer(), clips.buffer()])
+        .collect();
     let mut jobs: Vec<[SamplingJobRc; 2]> = outputs
         .iter()
-        .map(|to| [clips.sampling(&clips.base, &to[0]), clips.sampling(&clips.over, &to[1])])
+        .map(|to| {
+            [
+                clips.sampling(&clips.base, &to[0]),
+                clips.sampling(&clips.over, &to[1]),
+            ]
+        })
         .collect();
     let sample = per_joint(characters, frames, |frame| {
         for (character, job) in jobs.iter_mut().enumerate() {
@@ -112,7 +128,10 @@ pub fn measure(characters: usize) {
     line(characters, "sample", SIDE, sample);
 
     let (base, over) = (clips.pose(&clips.base, 1.33), clips.pose(&clips.over, 0.42));
-    for (what, additive, weights) in [("additive", true, (1.0, 0.5)), ("override lerp", false, (0.7, 0.3))] {
+    for (what, additive, weights) in [
+        ("additive", true, (1.0, 0.5)),
+        ("override lerp", false, (0.7, 0.3)),
+    ] {
         let mut blends: Vec<BlendingJobRc> = (0..characters)
             .map(|_| clips.blending((&base, weights.0), (&over, weights.1), additive))
             .collect();

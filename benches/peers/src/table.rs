@@ -29,14 +29,20 @@ pub fn print(file: &str, date: &str, commit: &str) {
         times.sort_by(f64::total_cmp);
         times[times.len() / 2]
     };
-    let medians: BTreeMap<_, f64> = rounds.iter().map(|(&key, times)| (key, median(times))).collect();
+    let medians: BTreeMap<_, f64> = rounds
+        .iter()
+        .map(|(&key, times)| (key, median(times)))
+        .collect();
     let mut rows = String::new();
     for (&(workload, side), &time) in &medians {
         let ours = medians.get(&(workload, OURS));
         let ratio = ours.map_or(String::new(), |ours| format!("{:>6.2} x", time / ours));
         println!("{workload:<34} {side:<30} {time:>8.2} ns {ratio}");
-        writeln!(rows, "{date},{commit},clips-peers,{workload},{side},ns per joint,{time:.2}")
-            .expect("memory");
+        writeln!(
+            rows,
+            "{date},{commit},clips-peers,{workload},{side},ns per joint,{time:.2}"
+        )
+        .expect("memory");
     }
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../results/clips-peers.csv");
     let new = !path.exists();
