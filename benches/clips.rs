@@ -58,9 +58,33 @@ fn clip(size: f64) -> Clip {
     }
 }
 
+/// The same clip with a translation and a scale that move at every joint.
+fn full_clip() -> Clip {
+    let mut clip = clip(1.0);
+    for joint in 0..JOINTS {
+        let value = |key| {
+            let [x, y, z, _] = clip_keys::rotation(joint, key, 1.0);
+            [1.0 + 0.1 * x, 1.0 + 0.1 * y, 1.0 + 0.1 * z]
+        };
+        let values: Vec<[f32; 3]> = (0..KEYS).map(value).collect();
+        for values in [
+            TrackValues::Translation(values.clone()),
+            TrackValues::Scale(values),
+        ] {
+            let of_rotation = &clip.tracks[joint];
+            clip.tracks.push(Track {
+                values,
+                ..of_rotation.clone()
+            });
+        }
+    }
+    clip
+}
+
 /// Everything the sides read.
 struct Input {
     keyed: Clip,
+    full: UniformClip,
     base: UniformClip,
     over: UniformClip,
     weights: WeightRows,
@@ -81,6 +105,7 @@ impl Input {
         over.sample_into(0.42, &mut over_rows);
         Self {
             weights: base.weights(|joint| 0.25 + joint as f32 / 100.0),
+            full: uniform(&full_clip()),
             keyed,
             base,
             over,
@@ -163,6 +188,15 @@ const SIDES: &[Side] = &[
     ("sample", "rows 4 lanes", sample::<Wide<4>>),
     ("sample", "rows 8 lanes", sample::<Wide<8>>),
     ("sample", "rows 16 lanes", sample::<Wide<16>>),
+    (
+        "sample of moving t r s",
+        "rows 4 lanes",
+        |input, time, output| {
+            input
+                .full
+                .sample_into_lanes::<Wide<4>>(time, &mut output.third);
+        },
+    ),
     (
         "sample and scatter",
         "rows 4 lanes",

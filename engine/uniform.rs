@@ -28,8 +28,8 @@ use crate::lane::{Lane, Wide};
 use crate::pose::JointTransform;
 use crate::rotation::Rotation;
 
-/// The lanes that kernels over rows run fastest with on x86-64 as it comes (four numbers per register): measured with
-/// `cargo bench --bench clips`.
+/// The lanes of kernels over rows: what a register of x86-64 holds as it comes. Eight, sixteen and even one run alike
+/// there, as `cargo bench --bench clips` shows: the loops have whole blocks, and the compiler regroups them.
 pub type RowLane = Wide<4>;
 
 /// A remainder of the clip below this many intervals is added to the last one: a row of its own would only make the
