@@ -7,7 +7,7 @@
 //! ```text
 //! D = (n·sin θ, cos θ), cos θ ≥ 0         θ is half the angle of the rotation, 0 to π/2
 //! k = n·tan(θ/2) = D.xyz / (1 + D.w)      no root; |k| ≤ 1
-//! q = k·k
+//! q = k·k = (1 − D.w) / (1 + D.w)         its digits matter less the smaller it is
 //! n·tan(wθ/2) = g·k, g = tan(w·atan √q) / √q
 //! D_w = (2·g·k, 1 − g²q) / (1 + g²q)      the half-angle formulas
 //! ```
@@ -92,21 +92,37 @@ impl<L: Lane> Fraction<L> {
     /// 3e-7 of the sine form. At a half-turn the way is that of the stored sign.
     #[inline(always)]
     pub fn of(&self, delta: Rotation<L>) -> Rotation<L> {
-        let (zero, one) = (L::splat(0.0), L::splat(1.0));
-        let delta = Rotation::select(delta.w.lt(zero), -delta, delta);
-        let k = delta.xyz() * (one / (one + delta.w));
-        let q = k.length_squared();
-        let g = self.weight * (series(self.above, q) / series(self.below, q));
-        let squared = g * g * q;
-        let shrink = one / (one + squared);
-        let axis = k * ((g + g) * shrink);
-        Rotation::new(axis.x, axis.y, axis.z, (one - squared) * shrink)
+        let (long, length) = self.scaled(delta);
+        let shrink = L::splat(1.0) / length;
+        let axis = long.xyz() * shrink;
+        // Divided, not multiplied: x / x is 1.
+        Rotation::new(axis.x, axis.y, axis.z, long.w / length)
     }
 
     /// `normalise(base · slerp(identity, ±delta, weight))`: a delta on the joint's own side. `[L2]`
     #[inline(always)]
     pub fn added(&self, base: Rotation<L>, delta: Rotation<L>) -> Rotation<L> {
-        (base * self.of(delta)).normalized()
+        (base * self.scaled(delta).0).normalized()
+    }
+
+    /// The fraction times a number above 0, and that number.
+    ///
+    /// ```text
+    /// D_w ∝ (2·A·wB·k, A² − (wB)²·q), as long as A² + (wB)²·q      q = (1 − cos θ)/(1 + cos θ)
+    /// ```
+    #[inline(always)]
+    fn scaled(&self, delta: Rotation<L>) -> (Rotation<L>, L) {
+        let one = L::splat(1.0);
+        let cosine = delta.w.abs();
+        let inverse = one / (one + cosine);
+        let q = (one - cosine) * inverse;
+        let a = series(self.below, q);
+        let b = self.weight * series(self.above, q);
+        let (aa, bbq, ab) = (a * a, b * b * q, a * b);
+        // + 0: a half-turn stored with w = −0 goes the way of its axis like one with w = 0.
+        let sided = inverse.copysign(delta.w + L::splat(0.0));
+        let axis = delta.xyz() * ((ab + ab) * sided);
+        (Rotation::new(axis.x, axis.y, axis.z, aa - bbq), aa + bbq)
     }
 }
 

@@ -28,8 +28,8 @@ use crate::lane::{Lane, Wide};
 use crate::pose::JointTransform;
 use crate::rotation::Rotation;
 
-/// The lanes that kernels over rows run fastest with on x86-64 as it comes (four numbers per register): measured with
-/// `cargo bench --bench clips`.
+/// The lanes of kernels over rows: what a register of x86-64 holds as it comes. Eight, sixteen and even one run alike
+/// there, as `cargo bench --bench clips` shows: the loops have whole blocks, and the compiler regroups them.
 pub type RowLane = Wide<4>;
 
 /// A remainder of the clip below this many intervals is added to the last one: a row of its own would only make the
@@ -201,14 +201,32 @@ impl UniformClip {
                 constant.property.set(joint, constant.value);
             }
         }
-        for property in Property::ALL {
-            let row = rows.of(property);
-            for (position, &joint) in self.joints.of(property).iter().enumerate() {
+        self.scatter_property::<3>(Property::Translation, rows, pose, &needed);
+        self.scatter_property::<4>(Property::Rotation, rows, pose, &needed);
+        self.scatter_property::<3>(Property::Scale, rows, pose, &needed);
+    }
+
+    #[inline(always)]
+    fn scatter_property<const N: usize>(
+        &self,
+        property: Property,
+        rows: &PoseRows,
+        pose: &mut [JointTransform],
+        needed: &impl Fn(usize) -> bool,
+    ) {
+        let row = rows::components::<N>(rows.of(property));
+        for (block, joints) in self.joints.of(property).chunks(rows::BLOCK).enumerate() {
+            let components = row.map(|component| &component[block].0);
+            for (lane, &joint) in joints.iter().enumerate() {
                 if needed(joint)
                     && self.has(joint, property)
                     && let Some(to) = pose.get_mut(joint)
                 {
-                    property.set(to, rows::get(row, property, position));
+                    let mut value = [0.0; 4];
+                    for (value, component) in value.iter_mut().zip(&components) {
+                        *value = component[lane];
+                    }
+                    property.set(to, value);
                 }
             }
         }
@@ -249,8 +267,9 @@ fn mix_vectors<L: Lane>(a: &[Block], b: &[Block], fraction: f32, out: &mut [Bloc
     let f = L::splat(fraction);
     for ((a, b), out) in a.iter().zip(b).zip(out) {
         for at in (0..rows::BLOCK).step_by(L::LANES) {
-            let (a, b) = (L::load(&a.0[at..]), L::load(&b.0[at..]));
-            (a + (b - a) * f).store(&mut out.0[at..]);
+            let lanes = at..at + L::LANES;
+            let (a, b) = (L::load(&a.0[lanes.clone()]), L::load(&b.0[lanes.clone()]));
+            (a + (b - a) * f).store(&mut out.0[lanes]);
         }
     }
 }

@@ -107,10 +107,6 @@ impl UniformClip {
         let joints = &wide.joints;
         wide.constants
             .retain(|c| joints.of(c.property).binary_search(&c.joint).is_err());
-        wide.present.resize(
-            wide.present.len().max(Property::ALL.map(|p| joints.of(p).last().map_or(0, |&j| j + 1)).into_iter().max().unwrap_or(0)),
-            [false; 3],
-        );
         wide
     }
 
@@ -155,7 +151,10 @@ fn difference(
             }
         }),
     };
-    difference.iter().all(|c| c.is_finite()).then_some(difference)
+    difference
+        .iter()
+        .all(|c| c.is_finite())
+        .then_some(difference)
 }
 
 /// Lays `delta`, differences from a reference, over `base`. `[L2]`
@@ -176,13 +175,7 @@ pub fn additive_rows_in_lanes<L: Lane>(
     weight: Weight,
     out: &mut PoseRows,
 ) {
-    let add = |share: &Share<L>, base, delta| share.fraction.added(base, delta);
-    let shift = |w: L, base: L, delta: L| base + delta * w;
-    let stretch = |w: L, base: L, delta: L| {
-        let one = L::splat(1.0);
-        base * (one + (delta - one) * w)
-    };
-    lay_over(base, delta, weight, out, add, shift, stretch);
+    lay_over::<L, Additive>(base, delta, weight, out);
 }
 
 /// Blends `base` towards `sample`: 0 shows the base, 1 the sample. `[L1]`
@@ -210,22 +203,9 @@ pub fn override_rows_in_lanes<L: Lane>(
     way: Way,
     out: &mut PoseRows,
 ) {
-    let mix = |w: L, base: L, sample: L| base + (sample - base) * w;
     match way {
-        Way::Lerp => {
-            let near = |share: &Share<L>, base: Rotation<L>, sample: Rotation<L>| {
-                let other_side = base.dot(sample).lt(L::splat(0.0));
-                let sample = Rotation::select(other_side, -sample, sample);
-                mix_rotation(base, sample, share.weight)
-            };
-            lay_over(base, sample, weight, out, near, mix, mix);
-        }
-        Way::Slerp => {
-            let along = |share: &Share<L>, base: Rotation<L>, sample: Rotation<L>| {
-                share.fraction.added(base, base.conjugate() * sample)
-            };
-            lay_over(base, sample, weight, out, along, mix, mix);
-        }
+        Way::Lerp => lay_over::<L, Straight>(base, sample, weight, out),
+        Way::Slerp => lay_over::<L, Along>(base, sample, weight, out),
     }
 }
 
@@ -238,20 +218,42 @@ struct Share<L: Lane> {
     taken: L::Mask,
 }
 
-impl<L: Lane> Share<L> {
-    #[inline(always)]
-    fn of_all(weight: f32) -> Self {
+/// Where weights come from. Traits and not closures, here and for [`Kind`]: these are always inlined, and a kernel that
+/// is not runs at half the speed.
+trait Shares<L: Lane> {
+    fn at(&self, block: usize, lane: usize) -> Share<L>;
+}
+
+/// The same for all.
+struct OfAll<L: Lane>(Share<L>);
+
+impl<L: Lane> OfAll<L> {
+    /// `weight` means something.
+    fn new(weight: f32) -> Self {
         let weight = L::splat(weight);
-        Self {
+        Self(Share {
             weight,
             fraction: Fraction::new(weight),
             taken: LaneMask::splat(true),
-        }
+        })
     }
+}
 
+impl<L: Lane> Shares<L> for OfAll<L> {
     #[inline(always)]
-    fn of_each(weight: L) -> Self {
-        Self {
+    fn at(&self, _block: usize, _lane: usize) -> Share<L> {
+        self.0
+    }
+}
+
+/// A row of weights.
+struct OfEach<'a>(&'a [Block]);
+
+impl<L: Lane> Shares<L> for OfEach<'_> {
+    #[inline(always)]
+    fn at(&self, block: usize, lane: usize) -> Share<L> {
+        let weight = L::load(&self.0[block].0[lane..lane + L::LANES]);
+        Share {
             weight,
             fraction: Fraction::new(weight),
             taken: L::splat(0.0).lt(weight) & weight.le(L::splat(1.0)),
@@ -259,56 +261,122 @@ impl<L: Lane> Share<L> {
     }
 }
 
-/// The loop of all layers: rotations, translations, scales, each by its function of weight, base and layer.
-#[inline(always)]
-fn lay_over<L: Lane>(
+/// What a layer does to one property of what is below.
+trait Kind {
+    fn turn<L: Lane>(share: &Share<L>, base: Rotation<L>, over: Rotation<L>) -> Rotation<L>;
+    fn shift<L: Lane>(weight: L, base: L, over: L) -> L;
+    fn stretch<L: Lane>(weight: L, base: L, over: L) -> L;
+}
+
+/// `[L2]`
+struct Additive;
+
+impl Kind for Additive {
+    #[inline(always)]
+    fn turn<L: Lane>(share: &Share<L>, base: Rotation<L>, over: Rotation<L>) -> Rotation<L> {
+        share.fraction.added(base, over)
+    }
+    #[inline(always)]
+    fn shift<L: Lane>(weight: L, base: L, over: L) -> L {
+        base + over * weight
+    }
+    #[inline(always)]
+    fn stretch<L: Lane>(weight: L, base: L, over: L) -> L {
+        let one = L::splat(1.0);
+        base * (one + (over - one) * weight)
+    }
+}
+
+/// `[L1]` by [`Way::Lerp`].
+struct Straight;
+
+impl Kind for Straight {
+    #[inline(always)]
+    fn turn<L: Lane>(share: &Share<L>, base: Rotation<L>, over: Rotation<L>) -> Rotation<L> {
+        let other_side = base.dot(over).lt(L::splat(0.0));
+        let over = Rotation::select(other_side, -over, over);
+        mix_rotation(base, over, share.weight)
+    }
+    #[inline(always)]
+    fn shift<L: Lane>(weight: L, base: L, over: L) -> L {
+        base + (over - base) * weight
+    }
+    #[inline(always)]
+    fn stretch<L: Lane>(weight: L, base: L, over: L) -> L {
+        base + (over - base) * weight
+    }
+}
+
+/// `[L1]` by [`Way::Slerp`].
+struct Along;
+
+impl Kind for Along {
+    #[inline(always)]
+    fn turn<L: Lane>(share: &Share<L>, base: Rotation<L>, over: Rotation<L>) -> Rotation<L> {
+        share.fraction.added(base, base.conjugate() * over)
+    }
+    #[inline(always)]
+    fn shift<L: Lane>(weight: L, base: L, over: L) -> L {
+        base + (over - base) * weight
+    }
+    #[inline(always)]
+    fn stretch<L: Lane>(weight: L, base: L, over: L) -> L {
+        base + (over - base) * weight
+    }
+}
+
+/// Rotations, translations, scales of a layer.
+fn lay_over<L: Lane, K: Kind>(
     base: &PoseRows,
     over: &PoseRows,
     weight: Weight,
     out: &mut PoseRows,
-    turn: impl Fn(&Share<L>, Rotation<L>, Rotation<L>) -> Rotation<L>,
-    shift: impl Fn(L, L, L) -> L,
-    stretch: impl Fn(L, L, L) -> L,
 ) {
     assert_eq!(base.sizes(), over.sizes(), "layers share a layout");
     out.fit(base.sizes());
     match weight {
         Weight::All(weight) if weight > 0.0 && weight <= 1.0 => {
-            let share = Share::of_all(weight);
-            let all = |_: usize, _: usize| share;
-            turn_rows(&base.rotation, &over.rotation, all, turn, &mut out.rotation);
+            let all = OfAll::<L>::new(weight);
+            turn_rows::<L, K>(&base.rotation, &over.rotation, &all, &mut out.rotation);
             let (from, to) = (&base.translation, &over.translation);
-            vector_rows(from, to, all, shift, &mut out.translation);
-            vector_rows(&base.scale, &over.scale, all, stretch, &mut out.scale);
+            vector_rows(from, to, &all, K::shift::<L>, &mut out.translation);
+            vector_rows(
+                &base.scale,
+                &over.scale,
+                &all,
+                K::stretch::<L>,
+                &mut out.scale,
+            );
         }
         Weight::All(_) => out.clone_from(base),
         Weight::Each(weights) => {
             for property in Property::ALL {
                 let expected = base.of(property).len() / property.components();
-                assert_eq!(weights.of(property).len(), expected, "weights share the layout");
+                let found = weights.of(property).len();
+                assert_eq!(found, expected, "weights share the layout");
             }
-            let of = |property| {
-                let row = weights.of(property);
-                move |block: usize, at: usize| {
-                    Share::of_each(L::load(&row[block].0[at..at + L::LANES]))
-                }
-            };
+            let of = |property| OfEach(weights.of(property));
             let each = of(Property::Rotation);
-            turn_rows(&base.rotation, &over.rotation, each, turn, &mut out.rotation);
+            turn_rows::<L, K>(&base.rotation, &over.rotation, &each, &mut out.rotation);
             let (from, to) = (&base.translation, &over.translation);
-            vector_rows(from, to, of(Property::Translation), shift, &mut out.translation);
+            let each = of(Property::Translation);
+            vector_rows(from, to, &each, K::shift::<L>, &mut out.translation);
             let each = of(Property::Scale);
-            vector_rows(&base.scale, &over.scale, each, stretch, &mut out.scale);
+            vector_rows(
+                &base.scale,
+                &over.scale,
+                &each,
+                K::stretch::<L>,
+                &mut out.scale,
+            );
         }
     }
 }
 
-#[inline(always)]
-fn turn_rows<L: Lane>(
+fn turn_rows<L: Lane, K: Kind>(
     base: &[Block],
     over: &[Block],
-    share: impl Fn(usize, usize) -> Share<L>,
-    turn: impl Fn(&Share<L>, Rotation<L>, Rotation<L>) -> Rotation<L>,
+    shares: &impl Shares<L>,
     out: &mut [Block],
 ) {
     let ([ax, ay, az, aw], [bx, by, bz, bw]) = (rows::components(base), rows::components(over));
@@ -320,9 +388,10 @@ fn turn_rows<L: Lane>(
         let ((((ax, ay), az), aw), (((bx, by), bz), bw)) = (from, to);
         let (((x, y), z), w) = out;
         for at in (0..BLOCK).step_by(L::LANES) {
-            let (a, b) = (rows::load([ax, ay, az, aw], at), rows::load([bx, by, bz, bw], at));
-            let share = share(block, at);
-            let turned = Rotation::select(share.taken, turn(&share, a, b), a);
+            let a = rows::load([ax, ay, az, aw], at);
+            let b = rows::load([bx, by, bz, bw], at);
+            let share = shares.at(block, at);
+            let turned = Rotation::select(share.taken, K::turn(&share, a, b), a);
             rows::store(turned, [x, y, z, w], at);
         }
     }
@@ -332,17 +401,18 @@ fn turn_rows<L: Lane>(
 fn vector_rows<L: Lane>(
     base: &[Block],
     over: &[Block],
-    share: impl Fn(usize, usize) -> Share<L>,
+    shares: &impl Shares<L>,
     mix: impl Fn(L, L, L) -> L,
     out: &mut [Block],
 ) {
     let width = base.len() / 3;
     for (index, ((a, b), out)) in base.iter().zip(over).zip(out).enumerate() {
         for at in (0..BLOCK).step_by(L::LANES) {
-            let share = share(index % width, at);
-            let (a, b) = (L::load(&a.0[at..]), L::load(&b.0[at..]));
-            let mixed = L::select(share.taken, mix(share.weight, a, b), a);
-            mixed.store(&mut out.0[at..]);
+            let share = shares.at(index % width, at);
+            let lanes = at..at + L::LANES;
+            let (from, to) = (L::load(&a.0[lanes.clone()]), L::load(&b.0[lanes.clone()]));
+            let mixed = L::select(share.taken, mix(share.weight, from, to), from);
+            mixed.store(&mut out.0[lanes]);
         }
     }
 }

@@ -112,7 +112,9 @@ pub enum NotUniform {
         joints: usize,
     },
     /// A key is infinite or NaN, or a zero quaternion.
-    #[error("channel {source_index} ({property:?} of joint {joint}) has no usable value at {time} s")]
+    #[error(
+        "channel {source_index} ({property:?} of joint {joint}) has no usable value at {time} s"
+    )]
     Value {
         /// Index of the channel in the file's animation.
         source_index: usize,
@@ -249,10 +251,11 @@ impl UniformClip {
     fn fill(&mut self, moving: &[Moving], rate: f64) -> Result<(), NotUniform> {
         let span = (f64::from(self.end) - f64::from(self.start)) * rate;
         let intervals = (span - SHORTEST_INTERVAL).ceil().max(1.0);
-        let numbers: usize = Property::ALL
-            .map(|property| property.components() * self.joints.of(property).len())
+        let blocks: usize = Property::ALL
+            .map(|property| property.components() * rows::width(self.joints.of(property).len()))
             .iter()
             .sum();
+        let numbers = blocks * rows::BLOCK;
         if intervals * numbers as f64 > LARGEST_ROWS {
             return Err(NotUniform::TooLong {
                 seconds: self.end - self.start,
@@ -301,7 +304,11 @@ impl UniformClip {
             largest.raise(property, error);
             let bound = bound.of(property);
             // A bound of 0 asks for equality, and an error of NaN has no bound.
-            let share = if error == 0.0 { 0.0 } else { error / (bound * SAFETY) };
+            let share = if error == 0.0 {
+                0.0
+            } else {
+                error / (bound * SAFETY)
+            };
             if share <= worst {
                 continue;
             }
@@ -363,7 +370,9 @@ impl UniformClip {
             let keyed = rotation::unit_or_identity(Rotation::splat(exact));
             return rotation::angle_between(keyed, Rotation::splat(found));
         }
-        let squared: f32 = (0..3).map(|c| (found[c] - exact[c]) * (found[c] - exact[c])).sum();
+        let squared: f32 = (0..3)
+            .map(|c| (found[c] - exact[c]) * (found[c] - exact[c]))
+            .sum();
         squared.sqrt()
     }
 
@@ -399,9 +408,9 @@ fn is_constant(track: &Track) -> bool {
     fn same<const N: usize>(values: &[[f32; N]], interpolation: Interpolation) -> bool {
         match interpolation {
             Interpolation::Step | Interpolation::Linear => values.iter().all(|v| *v == values[0]),
-            Interpolation::CubicSpline => values.chunks_exact(3).all(|key| {
-                key[1] == values[1] && key[0] == [0.0; N] && key[2] == [0.0; N]
-            }),
+            Interpolation::CubicSpline => values
+                .chunks_exact(3)
+                .all(|key| key[1] == values[1] && key[0] == [0.0; N] && key[2] == [0.0; N]),
         }
     }
     if track.times.len() == 1 {
@@ -448,7 +457,9 @@ fn candidates(moving: &[Moving], rates_hz: &[f64]) -> Vec<f64> {
 
 /// The rate of a grid that all keys lie on; a last key between two points of it is no objection.
 fn own_rate(moving: &[Moving]) -> Option<f64> {
-    let most = moving.iter().max_by_key(|moving| moving.track.times.len())?;
+    let most = moving
+        .iter()
+        .max_by_key(|moving| moving.track.times.len())?;
     let times = &most.track.times;
     let shortest = times
         .windows(2)
@@ -460,7 +471,11 @@ fn own_rate(moving: &[Moving]) -> Option<f64> {
     let span = f64::from(times[end]) - first;
     let rate = (span / shortest).round() / span;
     let rounded = rate.round();
-    let rate = if (rate / rounded - 1.0).abs() < 1e-4 { rounded } else { rate };
+    let rate = if (rate / rounded - 1.0).abs() < 1e-4 {
+        rounded
+    } else {
+        rate
+    };
     if !rate.is_finite() || rate > LARGEST_RATE_HZ {
         return None;
     }

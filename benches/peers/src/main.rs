@@ -1,1 +1,57 @@
-fn main() {}
+//! The sides that flounce's clips are compared with, on workload C: `bevy_animation` 0.20.1 and `ozz-animation-rs` 0.11.0.
+//!
+//! `flounce-peers round` measures every side once and prints lines `workload,side,ns per joint`, as flounce's own bench
+//! does with `--lines`; `flounce-peers table FILE MACHINE COMMIT` reads many rounds of both and prints medians and
+//! ratios. `run.sh` does all of it. CPU time of this process.
+#![feature(portable_simd)]
+
+mod archive;
+mod bevy;
+#[path = "../../support/clip_keys.rs"]
+mod clip_keys;
+mod ozz;
+mod table;
+
+use cpu_time::ProcessTime;
+
+/// How many characters are played.
+const CASES: [usize; 2] = [1, 100];
+/// Joints that a side computes in a round: long against the clock's own cost.
+const WORK: usize = 600_000;
+
+/// One line of a round.
+fn line(characters: usize, what: &str, side: &str, nanoseconds: f64) {
+    println!("C {characters}: {what},{side},{nanoseconds:.4}");
+}
+
+/// Nanoseconds per joint of `frames` calls for so many characters.
+fn per_joint(characters: usize, frames: usize, mut frame: impl FnMut(usize)) -> f64 {
+    let start = ProcessTime::now();
+    for index in 0..frames {
+        frame(index);
+    }
+    start.elapsed().as_nanos() as f64 / (frames * characters * clip_keys::JOINTS) as f64
+}
+
+/// Frames that make a round of [`WORK`].
+fn frames(characters: usize) -> usize {
+    WORK.div_ceil(characters * clip_keys::JOINTS)
+}
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words[..] {
+        ["round"] => {
+            for characters in CASES {
+                ozz::measure(characters);
+                bevy::measure(characters);
+            }
+        }
+        ["table", file, date, commit] => table::print(file, date, commit),
+        _ => {
+            eprintln!("usage: flounce-peers round | table FILE DATE COMMIT");
+            std::process::exit(2);
+        }
+    }
+}
