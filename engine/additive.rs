@@ -109,9 +109,8 @@ pub fn extract(clip: &Clip, reference: &[JointTransform]) -> Clip {
 }
 
 fn difference(track: &Track, from: &JointTransform) -> Option<TrackValues> {
-    let is_tangent = |index: usize| {
-        track.interpolation == Interpolation::CubicSpline && index % 3 != 1
-    };
+    let is_tangent =
+        |index: usize| track.interpolation == Interpolation::CubicSpline && index % 3 != 1;
     match &track.values {
         TrackValues::Translation(keys) => {
             let keys = keys.iter().enumerate().map(|(index, &key)| {
@@ -123,15 +122,21 @@ fn difference(track: &Track, from: &JointTransform) -> Option<TrackValues> {
             Some(TrackValues::Translation(keys.collect()))
         }
         TrackValues::Rotation(keys) => {
-            let back = rotation::unit(from.rotation.into(), "reference").ok()?.conjugate();
-            let keys = keys.iter().map(|&key| (back * Rotation::splat(key)).lane(0));
+            let back = rotation::unit(from.rotation.into(), "reference")
+                .ok()?
+                .conjugate();
+            let keys = keys
+                .iter()
+                .map(|&key| (back * Rotation::splat(key)).lane(0));
             Some(TrackValues::Rotation(keys.collect()))
         }
         TrackValues::Scale(keys) => {
             if from.scale.abs().min_element() < SMALLEST_SCALE {
                 return None;
             }
-            let keys = keys.iter().map(|&key| (Vec3::from_array(key) / from.scale).to_array());
+            let keys = keys
+                .iter()
+                .map(|&key| (Vec3::from_array(key) / from.scale).to_array());
             Some(TrackValues::Scale(keys.collect()))
         }
         TrackValues::Weights { .. } | TrackValues::BakeWeight(_) | TrackValues::Fov(_) => None,

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use bevy_ecs::component::Component;
 
 pub use crate::track::{Interpolation, Track, TrackValues, align_hemispheres};
+use crate::uniform::{ErrorBound, NotUniform, RATES_HZ, UniformClip};
 
 /// More clips than this never fade at once; see [`ClipPlayer::cross_fade`].
 pub const MOST_FADING: usize = 8;
@@ -46,6 +47,8 @@ pub struct Playback {
     pub repeat: Repeat,
     /// Seconds of the clip per second of the clock, dimensionless, finite; negative plays it backwards. 1 as it was made.
     pub speed: f64,
+    /// The same clip in rows, sampled in its place; see [`Playback::in_rows`].
+    pub rows: Option<Arc<UniformClip>>,
 }
 
 impl Playback {
@@ -56,7 +59,23 @@ impl Playback {
             start: 0.0,
             repeat,
             speed: 1.0,
+            rows: None,
         }
+    }
+
+    /// The same, sampled from rows that stay within `bound` of the keys, on a rig of `joints` joints: cheaper, and the
+    /// same bits for every lane width, but not those of the keys.
+    ///
+    /// Morph weights, fields of view and bake weights are still sampled from their keys.
+    ///
+    /// # Errors
+    /// [`NotUniform`] when no rate is enough: the clip should be played by its keys.
+    pub fn in_rows(self, joints: usize, bound: &ErrorBound) -> Result<Self, NotUniform> {
+        let rows = UniformClip::resample(&self.clip, joints, bound, &RATES_HZ)?;
+        Ok(Self {
+            rows: Some(Arc::new(rows)),
+            ..self
+        })
     }
 
     /// The time to sample the clip at when the actor's clock shows `time`, seconds.

@@ -18,6 +18,7 @@ use crate::pose::{JointTransform, ModelTransform, Rigid};
 use crate::profile::SwingProfile;
 use crate::substep::FrameSchedule;
 use crate::swing::ActorProperties;
+use crate::uniform::PoseRows;
 use crate::wind::WindField;
 
 /// Components of a particle, as offsets to be multiplied by the number of lanes.
@@ -245,6 +246,17 @@ impl Group {
     }
 }
 
+/// Scratch of sampling.
+#[derive(Debug, Default)]
+pub struct SamplingScratch {
+    /// A clip that fades in.
+    pub pose: Vec<JointTransform>,
+    /// The channels of a clip that fades in.
+    pub channels: Vec<f32>,
+    /// A clip in rows.
+    pub rows: PoseRows,
+}
+
 /// One actor's place.
 #[derive(Debug, Default)]
 pub struct Slot {
@@ -264,10 +276,8 @@ pub struct Slot {
     pub shown: Vec<JointTransform>,
     /// The channels to be shown, see [`crate::channel::ChannelLayout`].
     pub channels: Vec<f32>,
-    /// Scratch: a clip that fades in.
-    pub fading: Vec<JointTransform>,
-    /// Scratch: the channels of a clip that fades in.
-    pub fading_channels: Vec<f32>,
+    /// Scratch of sampling.
+    pub sampling: SamplingScratch,
     /// The memory of its layers.
     pub layers: LayerWork,
     /// The host's bake weights of the last frame, per swing joint of the rig.

@@ -200,25 +200,39 @@ pub fn compose_model(
     locals: &[JointTransform],
     root: ModelTransform,
 ) -> Result<Vec<ModelTransform>, HierarchyFault> {
+    let mut model = Vec::with_capacity(parents.len());
+    compose_model_into(parents, locals, root, &mut model)?;
+    Ok(model)
+}
+
+/// As [`compose_model`], into memory that is reused; what it held is lost.
+///
+/// # Errors
+/// As [`compose_model`]; `model` then ends before that joint.
+pub fn compose_model_into(
+    parents: &[Option<usize>],
+    locals: &[JointTransform],
+    root: ModelTransform,
+    model: &mut Vec<ModelTransform>,
+) -> Result<(), HierarchyFault> {
     debug_assert_eq!(
         parents.len(),
         locals.len(),
         "one parent and one transform per joint"
     );
-    let count = parents.len();
-    let mut model: Vec<ModelTransform> = Vec::with_capacity(count);
+    model.clear();
     for (joint, (&parent, local)) in parents.iter().zip(locals).enumerate() {
         let above = match parent {
             None => root,
             Some(parent) => *model.get(parent).ok_or(HierarchyFault {
                 joint,
                 parent,
-                count,
+                count: parents.len(),
             })?,
         };
         model.push(above.child(local));
     }
-    Ok(model)
+    Ok(())
 }
 
 /// The animated pose of an actor, in the rig's joint order: what the host gives before a frame. Starts at rest.

@@ -112,7 +112,8 @@ pub enum Notice {
 impl ActorClock {
     /// What the actor's clock shows at the last frame, seconds: 0 at its reset, without what the cap dropped.
     pub fn time(&self) -> f64 {
-        self.started.map_or(0.0, |started| self.last - started - self.dropped)
+        self.started
+            .map_or(0.0, |started| self.last - started - self.dropped)
     }
 
     /// Cuts the frame that ends at `now` (host's time, seconds) and moves the clock on. Reuses `schedule`'s memory.

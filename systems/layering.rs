@@ -17,7 +17,7 @@ use super::sampling;
 use super::substeps::{Workers, for_each_slot};
 use crate::action::{Action, Channel};
 use crate::blend::{BlendInput, BlendReference, blend_many};
-use crate::clip::Clip;
+use crate::clip::Playback;
 use crate::crowd::{Crowds, Slot};
 use crate::layer::{
     Additive, BlendClip, JointContribution, Layer, LayerContribution, LayerKind, LayerReadout,
@@ -26,6 +26,7 @@ use crate::layer::{
 };
 use crate::plan::Plan;
 use crate::pose::JointTransform;
+use crate::uniform::PoseRows;
 
 /// A blend's input that takes no part: weights below 0 are left out. `[B4]`
 const LEFT_OUT: f32 = -1.0;
@@ -152,8 +153,8 @@ fn lay_pose(below: &mut Below, time: f64, layers: &Layers, work: &mut LayerWork)
         };
         match &layer.source {
             LayerSource::Clip(playback) => {
-                let time = playback.clip_time(time);
-                sample(below, layer, &playback.clip, time, &mut work.sampled);
+                let LayerWork { sampled, rows, .. } = work;
+                sample(below, layer, playback, time, sampled, rows);
             }
             LayerSource::Blend { clips, about_rest } => {
                 blend(below, layer, clips, *about_rest, time, work);
@@ -170,22 +171,33 @@ fn lay_pose(below: &mut Below, time: f64, layers: &Layers, work: &mut LayerWork)
     }
 }
 
-/// What `clip` shows of the joints and channels that the layer reaches.
-fn sample(below: &Below, layer: &Layer, clip: &Clip, time: f32, to: &mut Sampled) {
-    to.clear(below.plan.rest.len(), &below.plan.channels);
-    let joints = below.plan.rest.len();
-    for track in &clip.tracks {
-        // A clip of another rig may name joints that this one does not have.
-        if track.joint < joints && below.reaches(layer, track.joint) {
-            to.sample(track, time, &below.plan.rest);
+/// What a clip shows, at `time` on the actor's clock, of the joints and channels that the layer reaches.
+fn sample(
+    below: &Below,
+    layer: &Layer,
+    playback: &Playback,
+    time: f64,
+    to: &mut Sampled,
+    rows: &mut PoseRows,
+) {
+    let (plan, clip, time) = (below.plan, &playback.clip, playback.clip_time(time));
+    let reaches = |joint| below.reaches(layer, joint);
+    to.clear(plan.rest.len(), &plan.channels);
+    if let Some(uniform) = &playback.rows {
+        to.sample_rows(uniform, time, &plan.rest, reaches, rows);
+    } else {
+        for track in &clip.tracks {
+            // A clip of another rig may name joints that this one does not have.
+            if track.joint < plan.rest.len() && reaches(track.joint) {
+                to.sample(track, time, &plan.rest);
+            }
         }
     }
     if below.is_shown {
         let (channels, moved) = (&mut to.channels, &mut to.moved_sets);
-        sampling::sample_channels(below.plan, clip, time, channels, |set| moved[set] = true);
+        sampling::sample_channels(plan, clip, time, channels, |set| moved[set] = true);
     }
-    let reaches = |joint| below.reaches(layer, joint);
-    to.fill_missing(layer.missing, &below.plan.rest, reaches);
+    to.fill_missing(layer.missing, &plan.rest, reaches);
 }
 
 /// Blends clips side by side: each property of each joint by the weights of the clips that move it. `[B4]`
@@ -203,6 +215,7 @@ fn blend(
         part,
         rotations,
         totals,
+        rows,
         ..
     } = work;
     sampled.clear(joints, &plan.channels);
@@ -218,8 +231,7 @@ fn blend(
         if !(clip.weight > 0.0 && clip.weight.is_finite()) {
             continue;
         }
-        let at = clip.playback.clip_time(time);
-        sample(below, layer, &clip.playback.clip, at, part);
+        sample(below, layer, &clip.playback, time, part, rows);
         for &joint in &part.touched {
             let (of, present) = (&part.pose[joint], part.present[joint]);
             let (to, known) = sampled.touch(joint, &plan.rest);

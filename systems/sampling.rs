@@ -14,13 +14,14 @@ use super::FrameSystems;
 use super::preparation::Seat;
 use super::substeps::{Workers, for_each_slot};
 use crate::clip::{Clip, ClipPlayer, Playback, Track, TrackValues};
-use crate::crowd::{Crowds, Slot};
+use crate::crowd::{Crowds, SamplingScratch, Slot};
 use crate::lane::Lane;
 use crate::plan::Plan;
 use crate::pose::{AnimatedPose, JointTransform};
 use crate::rotation::{self, Rotation};
 use crate::substep::{FrameSchedule, PosePoint};
 use crate::swing::BakeWeights;
+use crate::uniform::PoseRows;
 
 /// Registers the systems.
 pub fn add(schedule: &mut Schedule) {
@@ -52,17 +53,17 @@ fn sample_poses(
 /// Samples the clip at the time of each pose and at the frame's own time.
 fn sample_clip(plan: &Plan, slot: &mut Slot, player: &ClipPlayer) {
     let joints = plan.rest.len();
-    let fading = &mut slot.fading;
+    let scratch = &mut slot.sampling;
     for (point, pose) in poses(&slot.schedule, &mut slot.poses, joints) {
-        sample_player(plan, player, point.time, Wanted::Needed, pose, fading);
+        sample_player(plan, player, point.time, Wanted::Needed, pose, scratch);
         replace_invalid(plan, pose, Wanted::Needed, &mut slot.invalid);
     }
     slot.shown.resize(joints, JointTransform::IDENTITY);
     let time = slot.schedule.shown;
-    sample_player(plan, player, time, Wanted::All, &mut slot.shown, fading);
+    sample_player(plan, player, time, Wanted::All, &mut slot.shown, scratch);
     replace_invalid(plan, &mut slot.shown, Wanted::All, &mut slot.invalid);
-    let (channels, fading) = (&mut slot.channels, &mut slot.fading_channels);
-    sample_player_channels(plan, player, time, channels, fading);
+    let (channels, scratch) = (&mut slot.channels, &mut slot.sampling.channels);
+    sample_player_channels(plan, player, time, channels, scratch);
 }
 
 /// Which joints of a pose are asked for.
@@ -91,44 +92,54 @@ impl Wanted {
     }
 }
 
-/// The pose that `player` shows at `time` on the actor's clock; `fading` is scratch.
+/// The pose that `player` shows at `time` on the actor's clock.
 fn sample_player(
     plan: &Plan,
     player: &ClipPlayer,
     time: f64,
     wanted: Wanted,
     pose: &mut [JointTransform],
-    fading: &mut Vec<JointTransform>,
+    scratch: &mut SamplingScratch,
 ) {
     for (place, (playback, weight)) in player.playing_at(time).enumerate() {
         if place == 0 {
-            sample_playback(plan, playback, time, wanted, pose);
+            sample_playback(plan, playback, time, wanted, pose, &mut scratch.rows);
             continue;
         }
-        fading.resize(plan.rest.len(), JointTransform::IDENTITY);
-        sample_playback(plan, playback, time, wanted, fading);
+        let SamplingScratch {
+            pose: above, rows, ..
+        } = scratch;
+        above.resize(plan.rest.len(), JointTransform::IDENTITY);
+        sample_playback(plan, playback, time, wanted, above, rows);
         wanted.each(plan, |joint| {
             pose[joint] = if weight >= 1.0 {
-                fading[joint]
+                above[joint]
             } else {
-                pose[joint].blend(&fading[joint], weight)
+                pose[joint].blend(&above[joint], weight)
             };
         });
     }
 }
 
-/// The pose of one clip: what has no track is at rest.
+/// The pose of one clip, from its rows if it has them: what has no track is at rest.
 fn sample_playback(
     plan: &Plan,
     playback: &Playback,
     time: f64,
     wanted: Wanted,
     pose: &mut [JointTransform],
+    rows: &mut PoseRows,
 ) {
     wanted.each(plan, |joint| pose[joint] = plan.rest[joint]);
     let time = playback.clip_time(time);
-    for track in &playback.clip.tracks {
+    if let Some(uniform) = &playback.rows {
+        uniform.sample_into(time, rows);
         // A clip of another rig may name joints that this one does not have.
+        let has = |joint| joint < plan.rest.len() && wanted.has(plan, joint);
+        uniform.scatter(rows, pose, has);
+        return;
+    }
+    for track in &playback.clip.tracks {
         if track.joint < plan.rest.len() && wanted.has(plan, track.joint) {
             track.sample(time, &mut pose[track.joint]);
         }

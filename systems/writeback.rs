@@ -15,7 +15,7 @@ use crate::crowd::{Crowds, Slot, particle, result};
 use crate::lane::Vec3x;
 use crate::layer::LayerReadout;
 use crate::plan::{Plan, SwingPlan};
-use crate::pose::{LocalPose, ModelPose, ModelTransform, PoseHealth};
+use crate::pose::{LocalPose, ModelPose, ModelTransform, PoseHealth, compose_model_into};
 use crate::profile::{RestPose, SubstepPolicy};
 use crate::rotation::{self, Rotation};
 use crate::substep::{FIXED_STEP, STEP_FACTOR};
@@ -65,7 +65,7 @@ fn write_poses(
             channels.0.clone_from(&slot.channels);
         }
         if let Some(mut layers) = layered.1 {
-            layers.0.clone_from(&slot.layers.contributions);
+            layers.copy_from(&slot.layers.contributions);
         }
         report_health(&crowd.plan, slot, entity, &mut health);
     }
@@ -140,11 +140,8 @@ fn slide_rotation(plan: &Plan, slot: &Slot, swing: &SwingPlan) -> Quat {
 
 fn write_model_pose(plan: &Plan, local: &LocalPose, model: &mut ModelPose) {
     let root = ModelTransform::root(plan.metres_per_unit);
-    model.0.clear();
-    for (joint, transform) in local.0.iter().enumerate() {
-        let parent = plan.parents[joint].map_or(root, |parent| model.0[parent]);
-        model.0.push(parent.child(transform));
-    }
+    let composed = compose_model_into(&plan.parents, &local.0, root, &mut model.0);
+    debug_assert_eq!(composed, Ok(()), "joints come parents first");
 }
 
 fn write_readout(plan: &Plan, slot: &Slot, readout: &mut SwingReadout) {

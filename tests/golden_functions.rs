@@ -58,9 +58,7 @@ impl Outputs {
 }
 
 /// Families of equations whose every function is covered.
-const COVERED: [char; 12] = [
-    'b', 'c', 'd', 'i', 'k', 'l', 'm', 'q', 's', 'v', 'w', 'x',
-];
+const COVERED: [char; 12] = ['b', 'c', 'd', 'i', 'k', 'l', 'm', 'q', 's', 'v', 'w', 'x'];
 
 /// What this engine computes.
 fn function(name: &str) -> Option<Function> {

@@ -150,7 +150,12 @@ fn a_scenes_baked_clip_has_the_morph_weights_that_its_clip_moves() {
     let rig = "(version: 1, chains: [(pattern: \"*\", parameters: (tail: (axis: (0, 1, 0), length: 1)))])";
     std::fs::write(folder.path().join("rig.ron"), rig).unwrap();
     let report = run_in(&folder, true).unwrap();
-    assert_eq!(report.warnings, [""; 0]);
+    let weights_lost = |warning: &String| warning.contains("leaves out");
+    assert!(
+        !report.warnings.iter().any(weights_lost),
+        "{:?}",
+        report.warnings
+    );
     let (model, _) = import::read_model(&folder.path().join("out/a.glb")).unwrap();
     let weights = |clip: &Clip, time: f32| {
         let mut weights = [9.0; 2];

@@ -341,7 +341,9 @@ fn turned_joint(scene: &Scene, rig: &Rig, of: &Expectation) -> Result<Option<usi
         let mut known: Vec<&str> = groups().map(LayerRule::called).collect();
         known.dedup();
         let known = known.join(", ");
-        return Err(format!("layer: found \"{layer}\", expected a layer of an actor: {known}"));
+        return Err(format!(
+            "layer: found \"{layer}\", expected a layer of an actor: {known}"
+        ));
     }
     let names = Names::new(rig);
     let found = names.find(joint);
@@ -357,7 +359,10 @@ fn layer_turns(stage: &Stage, actor: usize, layer: &str, joint: usize) -> Seen {
     let readout = stage.host.world.get::<LayerReadout>(stage.actors[actor])?;
     let layer = readout.0.iter().find(|of| of.name == layer)?;
     let moved = layer.joints.iter().find(|of| of.joint == joint);
-    Some((moved.map_or(0.0, |of| of.turned.to_degrees()), "largest".to_owned()))
+    Some((
+        moved.map_or(0.0, |of| of.turned.to_degrees()),
+        "largest".to_owned(),
+    ))
 }
 
 type Seen = Option<(f32, String)>;

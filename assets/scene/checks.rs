@@ -287,6 +287,7 @@ fn expectation(rules: &SceneRules, expected: &Expectation, path: &FieldPath, fau
         Expectation::NoPenetration { deeper_than, .. } => distance("deeper_than", *deeper_than),
         Expectation::RingLength { within, .. } => distance("within", *within),
         Expectation::LargestDeflection { .. }
+        | Expectation::LayerTurns { .. }
         | Expectation::LargestStep { .. }
         | Expectation::AtLimit { .. }
         | Expectation::Settles { .. }

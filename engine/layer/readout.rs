@@ -10,6 +10,23 @@ use crate::rotation;
 #[derive(Component, Clone, Debug, Default, PartialEq)]
 pub struct LayerReadout(pub Vec<LayerContribution>);
 
+impl LayerReadout {
+    /// Takes over what the layers did; reuses its memory.
+    pub fn copy_from(&mut self, contributions: &[LayerContribution]) {
+        self.0
+            .resize_with(contributions.len(), LayerContribution::default);
+        for (to, from) in self.0.iter_mut().zip(contributions) {
+            to.name.clone_from(&from.name);
+            to.joints.clone_from(&from.joints);
+            to.kept.clone_from(&from.kept);
+            to.weight = from.weight;
+            to.refused = from.refused;
+            to.channels = from.channels;
+            to.action = from.action;
+        }
+    }
+}
+
 /// What one layer did to the pose shown.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LayerContribution {

@@ -9,6 +9,7 @@ use crate::clip::Clip;
 use crate::pose::JointTransform;
 use crate::rotation::Rotation;
 use crate::track::{Track, TrackValues};
+use crate::uniform::{PoseRows, Property, UniformClip};
 
 /// What a source shows at a time.
 #[derive(Clone, Debug, Default)]
@@ -75,6 +76,32 @@ impl Sampled {
         let (transform, present) = self.touch(track.joint, rest);
         track.sample(time, transform);
         moves(present);
+    }
+
+    /// Puts what a clip in rows shows at `time` where it belongs, on the joints that `reaches`; `scratch` takes the rows.
+    pub fn sample_rows(
+        &mut self,
+        clip: &UniformClip,
+        time: f32,
+        rest: &[JointTransform],
+        reaches: impl Fn(usize) -> bool,
+        scratch: &mut PoseRows,
+    ) {
+        for joint in (0..rest.len()).filter(|&joint| reaches(joint)) {
+            let present = Present {
+                translation: clip.has(joint, Property::Translation),
+                rotation: clip.has(joint, Property::Rotation),
+                scale: clip.has(joint, Property::Scale),
+            };
+            if !present.is_none() {
+                *self.touch(joint, rest).1 = present;
+            }
+        }
+        clip.sample_into(time, scratch);
+        let joints = rest.len();
+        clip.scatter(scratch, &mut self.pose, |joint| {
+            joint < joints && reaches(joint)
+        });
     }
 
     /// Puts what has no track at rest where the policy says so, on the joints that `reaches`. `[L4]`
@@ -218,6 +245,8 @@ pub struct LayerWork {
     pub sampled: Sampled,
     /// Scratch: one clip of a blend.
     pub part: Sampled,
+    /// Scratch: a clip in rows.
+    pub rows: PoseRows,
     /// Scratch: the rotations of a blend, `[joint][clip]`.
     pub rotations: Vec<BlendInput>,
     /// Scratch: the means of a blend.

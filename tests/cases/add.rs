@@ -37,13 +37,16 @@ fn body() -> Rig {
 
 /// A clip that holds these rotations for ever.
 fn still(name: &str, rotations: &[(usize, Quat)]) -> Arc<Clip> {
-    let tracks = rotations.iter().enumerate().map(|(source, &(joint, q))| Track {
-        joint,
-        source,
-        interpolation: Interpolation::Linear,
-        times: [0.0].into(),
-        values: TrackValues::Rotation(vec![q.to_array()]),
-    });
+    let tracks = rotations
+        .iter()
+        .enumerate()
+        .map(|(source, &(joint, q))| Track {
+            joint,
+            source,
+            interpolation: Interpolation::Linear,
+            times: [0.0].into(),
+            values: TrackValues::Rotation(vec![q.to_array()]),
+        });
     Arc::new(Clip {
         name: name.to_owned(),
         source: 0,
@@ -95,7 +98,10 @@ fn pose(layers: Vec<Layer>, base: Option<&Arc<Clip>>) -> Vec<JointTransform> {
 
 fn near(found: Quat, expected: Quat) {
     let off = angle_between(found.into(), expected.into());
-    assert!(off < 1e-5, "found {found}, expected {expected}: {off} rad apart");
+    assert!(
+        off < 1e-5,
+        "found {found}, expected {expected}: {off} rad apart"
+    );
 }
 
 #[test]
@@ -119,7 +125,10 @@ fn add_01_an_additive_layer_turns_about_the_joints_own_axes() {
         };
         let found = pose(vec![layer], Some(&walk))[2].rotation * Vec3::Y;
         let off = (found - Vec3::from_array(expected)).length();
-        assert!(off < 1e-5, "{side:?} at {weight}: {found}, expected {expected:?}");
+        assert!(
+            off < 1e-5,
+            "{side:?} at {weight}: {found}, expected {expected:?}"
+        );
     }
     let zero = Layer {
         weight: 0.0,
@@ -130,7 +139,13 @@ fn add_01_an_additive_layer_turns_about_the_joints_own_axes() {
 
 #[test]
 fn add_02_extracting_a_spline_keeps_its_tangents_and_is_the_delta_at_all_times() {
-    let key = |q: Quat, tangent: f32| [[tangent, 0.3, 0.0, -0.2], q.to_array(), [0.1, tangent, 0.2, 0.0]];
+    let key = |q: Quat, tangent: f32| {
+        [
+            [tangent, 0.3, 0.0, -0.2],
+            q.to_array(),
+            [0.1, tangent, 0.2, 0.0],
+        ]
+    };
     let (p, q) = (turn(Vec3::new(0.6, 0.0, 0.8), 50.0), turn(Vec3::X, 110.0));
     let rotation = Track {
         joint: 0,
@@ -139,7 +154,14 @@ fn add_02_extracting_a_spline_keeps_its_tangents_and_is_the_delta_at_all_times()
         times: [0.0, 1.5].into(),
         values: TrackValues::Rotation([key(p, 0.4), key(q, -0.7)].concat()),
     };
-    let moved = vec![[9.0; 3], [1.0, 2.0, 3.0], [0.5; 3], [-0.25; 3], [4.0, 4.0, 4.0], [7.0; 3]];
+    let moved = vec![
+        [9.0; 3],
+        [1.0, 2.0, 3.0],
+        [0.5; 3],
+        [-0.25; 3],
+        [4.0, 4.0, 4.0],
+        [7.0; 3],
+    ];
     let translation = Track {
         source: 1,
         values: TrackValues::Translation(moved),
@@ -152,7 +174,9 @@ fn add_02_extracting_a_spline_keeps_its_tangents_and_is_the_delta_at_all_times()
         duration: 1.5,
     };
     let mut reference = JointTransform::IDENTITY;
-    clip.tracks.iter().for_each(|track| track.sample(0.0, &mut reference));
+    clip.tracks
+        .iter()
+        .for_each(|track| track.sample(0.0, &mut reference));
     let extracted = additive::extract(&clip, &[reference]);
     let TrackValues::Translation(keys) = &extracted.tracks[1].values else {
         panic!("a translation stays one");
@@ -161,9 +185,17 @@ fn add_02_extracting_a_spline_keeps_its_tangents_and_is_the_delta_at_all_times()
     for step in 0..=100 {
         let time = step as f32 * 0.015;
         let (mut whole, mut delta) = (JointTransform::IDENTITY, JointTransform::IDENTITY);
-        clip.tracks.iter().for_each(|track| track.sample(time, &mut whole));
-        extracted.tracks.iter().for_each(|track| track.sample(time, &mut delta));
-        near(delta.rotation, reference.rotation.inverse() * whole.rotation);
+        clip.tracks
+            .iter()
+            .for_each(|track| track.sample(time, &mut whole));
+        extracted
+            .tracks
+            .iter()
+            .for_each(|track| track.sample(time, &mut delta));
+        near(
+            delta.rotation,
+            reference.rotation.inverse() * whole.rotation,
+        );
         let off = (delta.translation - (whole.translation - reference.translation)).length();
         assert!(off < 1e-5, "at {time}: {off}");
     }
@@ -172,7 +204,10 @@ fn add_02_extracting_a_spline_keeps_its_tangents_and_is_the_delta_at_all_times()
 #[test]
 fn add_04_a_joint_masked_out_of_the_base_keeps_what_lies_below_and_weights_are_exact() {
     let rest = body().joints;
-    let walk = still("walk", &[(2, turn(Vec3::Y, 40.0)), (4, turn(Vec3::Y, 40.0))]);
+    let walk = still(
+        "walk",
+        &[(2, turn(Vec3::Y, 40.0)), (4, turn(Vec3::Y, 40.0))],
+    );
     let wave = still("wave", &[(2, turn(Vec3::Z, 10.0) * turn(Vec3::X, 60.0))]);
     let base = Layer {
         weight: 0.5,
@@ -180,10 +215,17 @@ fn add_04_a_joint_masked_out_of_the_base_keeps_what_lies_below_and_weights_are_e
     };
     let wave = Layer {
         weight: 0.3,
-        ..additive(over("wave", 1, &wave, &[2], &[]), Side::Own, Reference::Rest)
+        ..additive(
+            over("wave", 1, &wave, &[2], &[]),
+            Side::Own,
+            Reference::Rest,
+        )
     };
     let found = pose(vec![base, wave], None);
-    near(found[2].rotation, rest[2].rest.rotation * turn(Vec3::X, 18.0));
+    near(
+        found[2].rotation,
+        rest[2].rest.rotation * turn(Vec3::X, 18.0),
+    );
     near(found[4].rotation, turn(Vec3::Y, 20.0));
     for joint in [0, 1, 3, 5] {
         assert_eq!(found[joint], rest[joint].rest, "joint {joint}");
@@ -195,7 +237,10 @@ fn add_05_layers_that_do_not_overlap_are_both_full_and_fades_multiply() {
     let spine = still("spine", &[(1, turn(Vec3::X, 30.0))]);
     let hand = still("hand", &[(3, turn(Vec3::X, 50.0))]);
     let found = pose(
-        vec![over("hand", 2, &hand, &[3], &[]), over("spine", 1, &spine, &[1], &[2])],
+        vec![
+            over("hand", 2, &hand, &[3], &[]),
+            over("spine", 1, &spine, &[1], &[2]),
+        ],
         None,
     );
     assert_eq!(found[1].rotation, turn(Vec3::X, 30.0));
@@ -224,7 +269,12 @@ fn add_05_a_blend_weighs_each_joint_by_the_clips_that_move_it() {
 }
 
 /// The poses of one of three actors that all play `a`, and of which the second changes as `changes` says.
-fn three(a: &Arc<Clip>, b: &Arc<Clip>, watched: usize, changes: &[(usize, f64)]) -> Vec<Vec<JointTransform>> {
+fn three(
+    a: &Arc<Clip>,
+    b: &Arc<Clip>,
+    watched: usize,
+    changes: &[(usize, f64)],
+) -> Vec<Vec<JointTransform>> {
     let mut host = Headless::new();
     let rig = host.spawn_rig(&body());
     let players = [0.0, 0.1, 0.2].map(|start| {
@@ -255,7 +305,10 @@ fn add_07_a_cross_fade_is_its_actors_own() {
         still("b", &[(1, turn(Vec3::X, -30.0)), (3, turn(Vec3::Z, 20.0))]),
     );
     for other in [0, 2] {
-        assert_eq!(three(&a, &b, other, &[(10, 0.5)]), three(&a, &b, other, &[]));
+        assert_eq!(
+            three(&a, &b, other, &[(10, 0.5)]),
+            three(&a, &b, other, &[])
+        );
     }
     let fading = three(&a, &b, 1, &[(10, 0.5)]);
     near(fading[10][1].rotation, turn(Vec3::X, 30.0));
@@ -274,7 +327,10 @@ fn add_07_a_cross_fade_is_its_actors_own() {
 #[test]
 fn add_08_a_weight_that_is_no_share_leaves_the_pose_and_says_so() {
     let walk = still("walk", &[(1, turn(Vec3::X, 30.0))]);
-    let lift = still("lift", &[(1, turn(Vec3::Z, 60.0)), (2, turn(Vec3::Z, 60.0))]);
+    let lift = still(
+        "lift",
+        &[(1, turn(Vec3::Z, 60.0)), (2, turn(Vec3::Z, 60.0))],
+    );
     let base = pose(vec![], Some(&walk));
     let kinds: [fn(Layer) -> Layer; 2] = [
         |layer| layer,
@@ -302,7 +358,13 @@ fn add_08_a_weight_that_is_no_share_leaves_the_pose_and_says_so() {
         }
     }
     // A rotation without direction leaves its joint alone and is named; its neighbours take the layer.
-    let broken = still("broken", &[(1, Quat::from_xyzw(0.0, 0.0, 0.0, 0.0)), (2, turn(Vec3::Z, 60.0))]);
+    let broken = still(
+        "broken",
+        &[
+            (1, Quat::from_xyzw(0.0, 0.0, 0.0, 0.0)),
+            (2, turn(Vec3::Z, 60.0)),
+        ],
+    );
     for kind in kinds {
         let layer = kind(over("broken", 0, &broken, &[0], &[]));
         let (mut host, actor) = actor(vec![layer], Some(&walk));

@@ -22,7 +22,11 @@ pub fn l1_override(i: &Value) -> Option<Outputs> {
         "nlerp" => Interpolant::Nlerp,
         _ => Interpolant::Slerp,
     };
-    let (base, sample, w) = (transform(&i["pose"]), transform(&i["sample"]), number(&i["w"]));
+    let (base, sample, w) = (
+        transform(&i["pose"]),
+        transform(&i["sample"]),
+        number(&i["w"]),
+    );
     let (out, _) = override_joint(&base, &sample, Present::ALL, w, interpolant);
     Some(
         Outputs::default()
@@ -129,7 +133,10 @@ pub fn l5_retarget(i: &Value) -> Option<Outputs> {
     Some(
         Outputs::default()
             .rotation("rotation", retarget.rotation(q(&i["rotation"])))
-            .numbers("translation", retarget.translation(array(&i["translation"]))),
+            .numbers(
+                "translation",
+                retarget.translation(array(&i["translation"])),
+            ),
     )
 }
 

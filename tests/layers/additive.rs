@@ -28,8 +28,14 @@ fn l2_ten_thousand_triples_turn_a_vector_through_s_then_r_back_then_b() {
             (joint(b), joint(r), joint(s))
         };
         for (side, expected) in [
-            (Side::Own, wide(b) * (wide(r).conjugate() * (wide(s) * probe))),
-            (Side::Parent, wide(s) * (wide(r).conjugate() * (wide(b) * probe))),
+            (
+                Side::Own,
+                wide(b) * (wide(r).conjugate() * (wide(s) * probe)),
+            ),
+            (
+                Side::Parent,
+                wide(s) * (wide(r).conjugate() * (wide(b) * probe)),
+            ),
         ] {
             let how = Additive {
                 side,
@@ -38,7 +44,10 @@ fn l2_ten_thousand_triples_turn_a_vector_through_s_then_r_back_then_b() {
             };
             let (out, kept, _) = add_joint(&base, &sample, Present::ALL, 1.0, &how);
             let found: DVec3 = wide(out.rotation) * probe;
-            assert!(!kept && (found - expected).length() < 2e-6, "{side:?}: {found}, expected {expected}");
+            assert!(
+                !kept && (found - expected).length() < 2e-6,
+                "{side:?}: {found}, expected {expected}"
+            );
         }
     }
 }
@@ -66,9 +75,13 @@ fn l2_what_was_extracted_and_put_back_is_the_clip() {
             ..over("motion", 0, &motion, JointMask::all(12))
         };
         let (mut host, layered) = actor(&rig, vec![layer]);
-        host.world.entity_mut(layered).insert(ClipPlayer::new(still, Repeat::Loop));
+        host.world
+            .entity_mut(layered)
+            .insert(ClipPlayer::new(still, Repeat::Loop));
         let (mut twin, plain) = actor(&rig, vec![]);
-        twin.world.entity_mut(plain).insert(ClipPlayer::new(Arc::clone(&motion), Repeat::Loop));
+        twin.world
+            .entity_mut(plain)
+            .insert(ClipPlayer::new(Arc::clone(&motion), Repeat::Loop));
         for frame in 0..40 {
             let time = f64::from(frame) / 60.0;
             host.run_to(time).unwrap();
@@ -77,7 +90,10 @@ fn l2_what_was_extracted_and_put_back_is_the_clip() {
                 let turned = angle_between(found.rotation.into(), expected.rotation.into());
                 let moved = (found.translation - expected.translation).length();
                 let scaled = (found.scale - expected.scale).length();
-                assert!(turned < 2e-6 && moved < 1e-6 && scaled < 1e-6, "frame {frame}: {found:?}, expected {expected:?}");
+                assert!(
+                    turned < 2e-6 && moved < 1e-6 && scaled < 1e-6,
+                    "frame {frame}: {found:?}, expected {expected:?}"
+                );
             }
         }
     }
@@ -106,7 +122,8 @@ fn l2_a_continuous_layer_goes_past_half_a_turn_and_another_starts_anew() {
     // One turn and a half about X in three seconds, from the rest pose on.
     let times: Arc<[f32]> = (0..=18).map(|key| key as f32 / 6.0).collect();
     let rest = rig.joints[0].rest.rotation;
-    let turned = |key: usize| rest * Quat::from_axis_angle(Vec3::X, (key as f32 * 30.0).to_radians());
+    let turned =
+        |key: usize| rest * Quat::from_axis_angle(Vec3::X, (key as f32 * 30.0).to_radians());
     let spin = Arc::new(Clip {
         name: "spin".to_owned(),
         source: 0,
@@ -143,7 +160,11 @@ fn l2_a_continuous_layer_goes_past_half_a_turn_and_another_starts_anew() {
         largest
     };
     // 180° a second are 3° a frame, of which half is shown.
-    assert!((largest_step(true) - 1.5).abs() < 0.01, "{}", largest_step(true));
+    assert!(
+        (largest_step(true) - 1.5).abs() < 0.01,
+        "{}",
+        largest_step(true)
+    );
     assert!(largest_step(false) > 170.0, "{}", largest_step(false));
     let _ = Playback::new(spin.clone(), Repeat::Once);
 }

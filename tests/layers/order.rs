@@ -11,7 +11,10 @@ use crate::{Random, actor, clip, over, parents, shown, tree};
 fn layers_run_in_their_order_and_ties_are_refused() {
     let mut random = Random::new(4);
     let rig = tree(6, &mut random);
-    let clips: Vec<_> = ["a", "b", "c"].iter().map(|name| clip(name, &[0, 1, 2], 4, &mut random)).collect();
+    let clips: Vec<_> = ["a", "b", "c"]
+        .iter()
+        .map(|name| clip(name, &[0, 1, 2], 4, &mut random))
+        .collect();
     let layer = |index: usize, order: i32, weight: f32| Layer {
         weight,
         ..over(&clips[index].name, order, &clips[index], JointMask::all(6))
@@ -28,7 +31,10 @@ fn layers_run_in_their_order_and_ties_are_refused() {
     let other = run(vec![layer(0, 3, 0.5), layer(1, 0, 0.7), layer(2, 9, 0.3)]);
     assert_ne!(straight, other, "another order is another pose");
     let tie = Layers::new([layer(0, 1, 0.5), layer(1, 1, 0.5)]).unwrap_err();
-    assert_eq!(tie.to_string(), "layers \"a\" and \"b\" have the same order 1");
+    assert_eq!(
+        tie.to_string(),
+        "layers \"a\" and \"b\" have the same order 1"
+    );
     let name = Layers::new([layer(0, 1, 0.5), layer(0, 2, 0.5)]).unwrap_err();
     assert_eq!(name, LayerFault::Name("a".to_owned()));
 }
@@ -38,7 +44,10 @@ fn joints_outside_a_mask_keep_every_bit() {
     let mut random = Random::new(5);
     let rig = tree(20, &mut random);
     let all: Vec<usize> = (0..20).collect();
-    let (walk, wave) = (clip("walk", &all, 5, &mut random), clip("wave", &all, 5, &mut random));
+    let (walk, wave) = (
+        clip("walk", &all, 5, &mut random),
+        clip("wave", &all, 5, &mut random),
+    );
     let mask = JointMask::new(&parents(&rig), &[1], &[4], &[(3, 0.5)]).unwrap();
     for missing in [Missing::Base, Missing::Rest] {
         let layer = Layer {
@@ -56,17 +65,31 @@ fn joints_outside_a_mask_keep_every_bit() {
             let (below, above) = (shown(&plain, a), shown(&layered, b));
             for joint in 0..20 {
                 let same = bits(&below[joint]) == bits(&above[joint]);
-                assert!(same || mask.weight(joint) > 0.0, "joint {joint} at frame {frame}");
+                assert!(
+                    same || mask.weight(joint) > 0.0,
+                    "joint {joint} at frame {frame}"
+                );
                 changed[joint] |= !same;
             }
         }
-        assert!(mask.joints().all(|joint| changed[joint]), "every joint inside moves");
+        assert!(
+            mask.joints().all(|joint| changed[joint]),
+            "every joint inside moves"
+        );
     }
 }
 
 fn bits(of: &JointTransform) -> Vec<u32> {
-    let (t, r, s) = (of.translation.to_array(), of.rotation.to_array(), of.scale.to_array());
-    t.iter().chain(&r).chain(&s).map(|number| number.to_bits()).collect()
+    let (t, r, s) = (
+        of.translation.to_array(),
+        of.rotation.to_array(),
+        of.scale.to_array(),
+    );
+    t.iter()
+        .chain(&r)
+        .chain(&s)
+        .map(|number| number.to_bits())
+        .collect()
 }
 
 #[test]
@@ -92,7 +115,9 @@ fn spawn_order_and_neighbours_change_no_bit() {
     let mut random = Random::new(7);
     let rig = tree(15, &mut random);
     let all: Vec<usize> = (0..15).collect();
-    let clips: Vec<_> = (0..4).map(|n| clip(&format!("clip {n}"), &all, 6, &mut random)).collect();
+    let clips: Vec<_> = (0..4)
+        .map(|n| clip(&format!("clip {n}"), &all, 6, &mut random))
+        .collect();
     let layers = |n: usize| {
         let mask = JointMask::new(&parents(&rig), &[n % 5], &[], &[]).unwrap();
         Layers::new([
@@ -100,7 +125,12 @@ fn spawn_order_and_neighbours_change_no_bit() {
                 weight: 0.25 + 0.1 * n as f32,
                 ..over("low", 1, &clips[n], mask)
             },
-            over("high", 2, &clips[(n + 1) % 4], JointMask::new(&parents(&rig), &[2], &[], &[]).unwrap()),
+            over(
+                "high",
+                2,
+                &clips[(n + 1) % 4],
+                JointMask::new(&parents(&rig), &[2], &[], &[]).unwrap(),
+            ),
         ])
         .unwrap()
     };
@@ -119,7 +149,12 @@ fn spawn_order_and_neighbours_change_no_bit() {
         let mut poses = Vec::new();
         for frame in 0..20 {
             host.run_to(f64::from(frame) / 60.0).unwrap();
-            poses.push(actors.iter().map(|actor| shown(&host, actor.unwrap())).collect::<Vec<_>>());
+            poses.push(
+                actors
+                    .iter()
+                    .map(|actor| shown(&host, actor.unwrap()))
+                    .collect::<Vec<_>>(),
+            );
         }
         poses
     };

@@ -40,14 +40,23 @@ fn played(model: &Model, clip: &str, at: f32) -> Vec<JointTransform> {
 fn a_pose_is_the_clip_at_that_time() {
     let model = fox();
     for at in [0.0, 0.1, 0.5, 0.708] {
-        assert_eq!(ask(&model, at, vec![]).unwrap().local, played(&model, "Walk", at), "at {at}");
+        assert_eq!(
+            ask(&model, at, vec![]).unwrap().local,
+            played(&model, "Walk", at),
+            "at {at}"
+        );
     }
 }
 
 #[test]
 fn a_layer_is_shown_at_the_same_time_on_its_joints_only() {
     let model = fox();
-    let neck = model.rig.joints.iter().position(|joint| joint.name == "b_Neck_04").unwrap();
+    let neck = model
+        .rig
+        .joints
+        .iter()
+        .position(|joint| joint.name == "b_Neck_04")
+        .unwrap();
     let layer = LayerRule {
         clip: Some("Run".to_owned()),
         mask: MaskRule {
@@ -59,7 +68,11 @@ fn a_layer_is_shown_at_the_same_time_on_its_joints_only() {
     let posed = ask(&model, 0.5, vec![layer]).unwrap();
     let (walk, run) = (played(&model, "Walk", 0.5), played(&model, "Run", 0.5));
     for (joint, found) in posed.local.iter().enumerate() {
-        let from = if model.rig.is_below(joint, neck) { &run } else { &walk };
+        let from = if model.rig.is_below(joint, neck) {
+            &run
+        } else {
+            &walk
+        };
         assert_eq!(*found, from[joint], "{}", model.rig.describe(joint));
     }
     let report = &posed.layers[0];
@@ -104,25 +117,57 @@ fn everything_wrong_is_said_at_once_with_its_place() {
     ] {
         assert!(found.contains(part), "{found}");
     }
-    let found = message(vec![layer("(clip: \"Run\", mask: (roots: [\"b_Nek_04\"], weights: {\"b_Hed_05\": 0.5}))")]);
+    let found = message(vec![layer(
+        "(clip: \"Run\", mask: (roots: [\"b_Nek_04\"], weights: {\"b_Hed_05\": 0.5}))",
+    )]);
     assert!(found.contains("layers[0].mask.roots[0]: no joint of the model is called \"b_Nek_04\"; did you mean \"b_Neck_04\"?"), "{found}");
-    assert!(found.contains("layers[0].mask.weights[\"b_Hed_05\"]"), "{found}");
+    assert!(
+        found.contains("layers[0].mask.weights[\"b_Hed_05\"]"),
+        "{found}"
+    );
     for (text, part) in [
-        ("(weight: 1)", "layers[0]: found neither `clip`, `blend` nor `action`"),
-        ("(clip: \"Run\", weight: 1.5)", "layers[0].weight: found 1.5, expected 0 to 1"),
-        ("(clip: \"Run\", action: \"a.ron\")", "layers[0]: found `clip` and `action`"),
-        ("(blend: [(clip: \"Run\", weight: -1)])", "layers[0].blend[0].weight: found -1"),
-        ("(action: \"a.ron\", kind: additive())", "layers[0].kind: found additive on an action"),
-        ("(clip: \"Run\", window: (length: -1))", "layers[0].window.length: found -1"),
+        (
+            "(weight: 1)",
+            "layers[0]: found neither `clip`, `blend` nor `action`",
+        ),
+        (
+            "(clip: \"Run\", weight: 1.5)",
+            "layers[0].weight: found 1.5, expected 0 to 1",
+        ),
+        (
+            "(clip: \"Run\", action: \"a.ron\")",
+            "layers[0]: found `clip` and `action`",
+        ),
+        (
+            "(blend: [(clip: \"Run\", weight: -1)])",
+            "layers[0].blend[0].weight: found -1",
+        ),
+        (
+            "(action: \"a.ron\", kind: additive())",
+            "layers[0].kind: found additive on an action",
+        ),
+        (
+            "(clip: \"Run\", window: (length: -1))",
+            "layers[0].window.length: found -1",
+        ),
         ("(action: \"none.ron\")", "none.ron: cannot read"),
     ] {
         let found = message(vec![layer(text)]);
         assert!(found.contains(part), "{text}: {found}");
     }
-    let twice = message(vec![layer("(clip: \"Run\", order: 3)"), layer("(clip: \"Walk\", order: 3)")]);
-    assert!(twice.contains("layers[1].order: found 3, the order of layer 0 as well"), "{twice}");
+    let twice = message(vec![
+        layer("(clip: \"Run\", order: 3)"),
+        layer("(clip: \"Walk\", order: 3)"),
+    ]);
+    assert!(
+        twice.contains("layers[1].order: found 3, the order of layer 0 as well"),
+        "{twice}"
+    );
     let unknown = pose::layer("--layer 1", "(clip: \"Run\", wieght: 1)").unwrap_err();
-    assert!(unknown.to_string().starts_with("--layer 1:1:15: wieght:"), "{unknown}");
+    assert!(
+        unknown.to_string().starts_with("--layer 1:1:15: wieght:"),
+        "{unknown}"
+    );
 }
 
 #[test]
@@ -155,7 +200,10 @@ fn clips_of_another_file_find_joints_by_name() {
         file: "CesiumMan.glb".to_owned(),
         ..ClipFileRule::default()
     };
-    let error = library.add(&stranger, &folder, &model.rig).unwrap_err().to_string();
+    let error = library
+        .add(&stranger, &folder, &model.rig)
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("moves a joint of the model"), "{error}");
 }
 
@@ -166,7 +214,8 @@ fn a_pose_is_written_as_a_clip_of_one_key_that_shows_it() {
     let clip = posed.clip(&model.rig, "pose");
     let container = flounce::assets::container::read(&model.file).unwrap();
     let out = Path::new("pose.glb");
-    let patched = flounce::assets::patch::patch(&container, &[clip], Default::default(), out).unwrap();
+    let patched =
+        flounce::assets::patch::patch(&container, &[clip], Default::default(), out).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("pose.glb");
     flounce::assets::patch::write(&patched, &file, false).unwrap();
