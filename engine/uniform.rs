@@ -18,10 +18,13 @@
 //! Every lane width gives the same bits. [`blend`] lays poses over each other without leaving the rows.
 
 pub mod blend;
+mod bound;
+mod layout;
 mod resample;
 pub mod rows;
 
-pub use resample::{ErrorBound, NotUniform, RATES_HZ};
+pub use bound::{ErrorBound, NotUniform};
+pub use resample::RATES_HZ;
 pub use rows::{Block, PoseRows, Property, RowJoints, WeightRows};
 
 use crate::lane::{Lane, Wide};

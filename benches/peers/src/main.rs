@@ -1,6 +1,6 @@
 //! The sides that flounce's clips are compared with, on workload C: `bevy_animation` 0.20.1 and `ozz-animation-rs` 0.11.0.
 //!
-//! `flounce-peers round` measures every side once and prints lines `workload,side,ns per joint`, as flounce's own bench
+//! `flounce-peers round` (`round mended` when built with the mended copy of ozz) measures every side once and prints lines `workload,side,ns per joint`, as flounce's own bench
 //! does with `--lines`; `flounce-peers table FILE MACHINE COMMIT` reads many rounds of both and prints medians and
 //! ratios. `run.sh` does all of it. CPU time of this process.
 #![feature(portable_simd)]
@@ -44,13 +44,18 @@ fn main() {
     match words[..] {
         ["round"] => {
             for characters in CASES {
-                ozz::measure(characters);
+                ozz::measure(characters, "ozz-animation-rs");
                 bevy::measure(characters);
+            }
+        }
+        ["round", "mended"] => {
+            for characters in CASES {
+                ozz::measure(characters, "ozz-animation-rs mended");
             }
         }
         ["table", file, date, commit] => table::print(file, date, commit),
         _ => {
-            eprintln!("usage: flounce-peers round | table FILE DATE COMMIT");
+            eprintln!("usage: flounce-peers round [mended] | table FILE DATE COMMIT");
             std::process::exit(2);
         }
     }

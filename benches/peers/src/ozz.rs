@@ -98,9 +98,8 @@ impl Clips {
     }
 }
 
-/// Prints the lines of ozz.
-pub fn measure(characters: usize) {
-    const SIDE: &str = "ozz-animation-rs";
+/// Prints the lines of ozz, which is called `side`.
+pub fn measure(characters: usize, side: &str) {
     let clips = Clips::new();
     clips.check();
     let frames = frames(characters);
@@ -125,7 +124,7 @@ pub fn measure(characters: usize) {
         }
         black_box(&outputs);
     });
-    line(characters, "sample", SIDE, sample);
+    line(characters, "sample", side, sample);
 
     let (base, over) = (clips.pose(&clips.base, 1.33), clips.pose(&clips.over, 0.42));
     for (what, additive, weights) in [
@@ -141,7 +140,7 @@ pub fn measure(characters: usize) {
             }
             black_box(&mut blends);
         });
-        line(characters, what, SIDE, blend);
+        line(characters, what, side, blend);
     }
 
     let mut blends: Vec<BlendingJobRc> = outputs
@@ -158,5 +157,5 @@ pub fn measure(characters: usize) {
         }
         black_box(&mut blends);
     });
-    line(characters, "two samples and additive", SIDE, layered);
+    line(characters, "two samples and additive", side, layered);
 }
