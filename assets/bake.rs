@@ -103,9 +103,14 @@ pub fn moving_joints(rig: &Rig) -> usize {
     moving_swings(rig).len()
 }
 
-/// Number of joints of `rig` that drivers set and that do not swing themselves.
+/// Number of joints of `rig` that drivers set and that do not swing themselves. A bake holds no feet: legs do not count.
 fn driven_joints(rig: &Rig) -> usize {
-    let mut driven: Vec<usize> = rig.drivers.iter().map(Driver::joint).collect();
+    let mut driven: Vec<usize> = rig
+        .drivers
+        .iter()
+        .filter(|driver| !matches!(driver, Driver::Leg(_)))
+        .map(Driver::joint)
+        .collect();
     driven.sort_unstable();
     driven.dedup();
     let swings = |joint: &usize| rig.swing.iter().any(|swing| swing.joint == *joint);

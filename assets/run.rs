@@ -15,6 +15,7 @@ use super::import::Model;
 use super::scene::{MoveKind, Scene, SceneActor};
 use super::state_hash::{self, StateHash};
 use crate::clip::{Clip, ClipPlayer, Repeat};
+use crate::foot::{FootAnchors, FootReadout};
 use crate::rig::Rig;
 use crate::substep::ActorClock;
 use crate::swing::{ActorProperties, SwingReadout};
@@ -22,6 +23,7 @@ use crate::systems::motion::{Reset, Teleport};
 use crate::systems::plugin::Headless;
 
 mod expectations;
+mod feet;
 mod inputs;
 pub mod measures;
 mod outputs;
@@ -96,6 +98,8 @@ pub struct Stage {
     pub(super) rig: Rig,
     pub(super) host: Headless,
     pub(super) actors: Vec<Entity>,
+    /// Of each actor, the legs that its feet in the scene name.
+    legs: Vec<Vec<usize>>,
     inputs: Vec<(PathBuf, StateHash)>,
     pub(super) warnings: Vec<String>,
 }
@@ -117,10 +121,14 @@ pub(super) fn stage_on(scene: &Scene, inputs: &Inputs) -> Result<Stage, Error> {
     warnings.extend(uneven_frames(&scene.profile(), scene.rules().rate_hz));
     let mut host = Headless::new();
     let rig_entity = host.spawn_rig(rig);
-    let (mut actors, mut faults) = (Vec::new(), Vec::new());
+    let (mut actors, mut legs, mut faults) = (Vec::new(), Vec::new(), Vec::new());
     for actor in scene.actors() {
         match clip_of(model, &actor) {
             Ok(clip) => actors.push(spawn(&mut host, rig_entity, scene, &actor, clip)),
+            Err(fault) => faults.push(fault),
+        }
+        match feet::legs_of(&actor, rig) {
+            Ok(of_feet) => legs.push(of_feet),
             Err(fault) => faults.push(fault),
         }
     }
@@ -131,6 +139,7 @@ pub(super) fn stage_on(scene: &Scene, inputs: &Inputs) -> Result<Stage, Error> {
         rig: rig.clone(),
         host,
         actors,
+        legs,
         inputs: inputs.hashes.clone(),
         warnings,
     })
@@ -199,6 +208,10 @@ fn spawn(
     let profile = uncapped(&scene.profile(), scene.rules().rate_hz);
     let parts = (actor.properties, profile, SwingReadout::default());
     let entity = host.spawn_actor(rig, parts);
+    if !actor.feet.is_empty() {
+        let parts = (FootAnchors::default(), FootReadout::default());
+        host.world.entity_mut(entity).insert(parts);
+    }
     if let Some(wind) = scene.wind() {
         host.world.entity_mut(entity).insert(wind);
     }
@@ -299,6 +312,10 @@ impl Stage {
             let placed = place_at(actor.offset, actor.moves, time as f32);
             let world = &mut self.host.world;
             world.entity_mut(entity).insert(placed);
+            if !actor.feet.is_empty() {
+                let anchors = feet::anchors_at(&actor, &self.legs[number], time as f32);
+                world.entity_mut(entity).insert(anchors);
+            }
             let teleports = actor.moves.iter();
             let mut teleports = teleports.filter(|to| to.kind == MoveKind::Teleport);
             if teleports.any(|to| happened(to.time)) {
@@ -313,6 +330,11 @@ impl Stage {
     /// What the swing joints of an actor did in the frame that just ran.
     pub(super) fn readout(&self, actor: usize) -> Option<&SwingReadout> {
         self.host.world.get::<SwingReadout>(self.actors[actor])
+    }
+
+    /// Whether the scene holds feet of an actor.
+    fn has_anchors(&self, actor: usize) -> bool {
+        !self.legs[actor].is_empty()
     }
 
     fn moving_joints(&self) -> usize {

@@ -39,11 +39,13 @@ use crate::swing::ActorProperties;
 use crate::wind::Wind;
 
 mod checks;
+mod feet;
 mod schema;
 mod world;
 
 #[cfg(feature = "assets")]
 pub(in crate::assets) use checks::profile as check_profile;
+pub use feet::{FootRule, PlantRule};
 pub use schema::{ActorRule, Expectation, Output, PropertiesRule, SceneRules};
 pub use world::{Form, GustRule, MoveKind, MoveRule, OctaveRule, WindRule};
 
@@ -71,6 +73,8 @@ pub struct SceneActor<'s> {
     pub moves: &'s [MoveRule],
     /// Times at which it is put at rest, seconds.
     pub resets: &'s [f32],
+    /// What holds its feet.
+    pub feet: &'s [FootRule],
     /// What it has.
     pub properties: ActorProperties,
 }
@@ -183,6 +187,7 @@ impl Scene {
                 offset: rule.place(n),
                 moves: &rule.moves,
                 resets: &rule.resets,
+                feet: &rule.feet,
                 properties,
             })
         })

@@ -10,6 +10,7 @@ use bevy_ecs::prelude::*;
 use bevy_math::Vec3;
 
 use super::FrameSystems;
+use super::footing::place_anchors;
 use super::motion::{ActorMotion, WorldFromActor, measure_motion};
 use crate::account::Explanation;
 use crate::chain::ChainLayer;
@@ -79,6 +80,7 @@ pub fn add(schedule: &mut Schedule) {
         seat_actors,
         cut_frames,
         measure_motion,
+        place_anchors,
     );
     schedule.add_systems(systems.chain().in_set(FrameSystems::Preparation));
 }

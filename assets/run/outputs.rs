@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::expectations::{refuse, swing_of};
 use super::{RunOptions, Stage};
 use crate::assets::Error;
-use crate::assets::bake::moved::{Property, moved_properties, push};
+use crate::assets::bake::moved::{Property, leg_properties, moved_properties, push};
 use crate::assets::bake::{check_size, for_file};
 use crate::assets::check::counted;
 use crate::assets::patch::{
@@ -173,6 +173,9 @@ impl Baked {
         });
         let mut moved = moved_properties(&stage.rig);
         moved.extend(animated);
+        if stage.has_anchors(actor) {
+            moved.extend(leg_properties(&stage.rig));
+        }
         moved.sort_unstable();
         moved.dedup();
         let clip_name = player.map_or("swing", |player| &player.clip.name);

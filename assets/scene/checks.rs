@@ -2,6 +2,7 @@
 
 use std::ops::RangeInclusive;
 
+use super::feet;
 use super::schema::{ActorRule, Expectation, Output, PropertiesRule, SceneRules};
 use super::stays_inside;
 use super::world::WindRule;
@@ -195,6 +196,7 @@ fn actor(rule: &ActorRule, path: &FieldPath, faults: &mut Faults) {
             faults,
         );
     }
+    feet::check(&rule.feet, path, faults);
     properties(&rule.properties, &path.field("properties"), faults);
 }
 
@@ -269,7 +271,9 @@ fn expectation(rules: &SceneRules, expected: &Expectation, path: &FieldPath, fau
             distance("within", *within);
         }
         Expectation::NoPenetration { deeper_than, .. } => distance("deeper_than", *deeper_than),
-        Expectation::RingLength { within, .. } => distance("within", *within),
+        Expectation::RingLength { within, .. } | Expectation::FeetPlanted { within, .. } => {
+            distance("within", *within);
+        }
         Expectation::LargestDeflection { .. }
         | Expectation::LargestStep { .. }
         | Expectation::AtLimit { .. }
@@ -302,7 +306,8 @@ fn expectation(rules: &SceneRules, expected: &Expectation, path: &FieldPath, fau
                 faults.add(&path.field("hash"), fault);
             }
         }
-        Expectation::LargestStep { at_most_deg, .. } => {
+        Expectation::LargestStep { at_most_deg, .. }
+        | Expectation::FeetPlanted { at_most_deg, .. } => {
             in_range(
                 *at_most_deg,
                 0.0..=180.0,
