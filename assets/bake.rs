@@ -176,7 +176,9 @@ pub fn bake(
 }
 
 fn nothing_moves(rig: &Rig) -> Error {
-    Error::Request(if rig.swing.is_empty() {
+    Error::Request(if rig.swing.is_empty() && rig.legs().next().is_some() {
+        "no joint swings: the rig has legs only, which move where a scene holds their feet; `flounce run` writes that".to_owned()
+    } else if rig.swing.is_empty() {
         "no joint swings: the rig has no swing joints; add a chain to the rig file".to_owned()
     } else {
         "no joint swings: every swing joint of the rig is passive or inactive; `flounce check` says why".to_owned()

@@ -51,9 +51,9 @@ mod ties;
 
 pub(super) use schema::is_default;
 pub use schema::{
-    BakeCurveRule, BlendConstraintRule, ChainRule, ColliderRule, FieldRule, LayerRule, LegRule, MotionRule,
-    Parameters, PlacementRule, ProductRule, ReferenceRule, Rules, ShapeRule, SkirtDriverRule,
-    SourceRule, Space, StaticRule, Tail,
+    BakeCurveRule, BlendConstraintRule, ChainRule, ColliderRule, FieldRule, LayerRule, LegRule,
+    MotionRule, Parameters, PlacementRule, ProductRule, ReferenceRule, Rules, ShapeRule,
+    SkirtDriverRule, SourceRule, Space, StaticRule, Tail,
 };
 
 /// A rig file that was read and makes sense by itself; whether it fits a model, [`Self::apply`] says.

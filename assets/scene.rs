@@ -25,6 +25,13 @@
 //! )
 //! ```
 //!
+//! An actor can also have `moves` and `resets`, and `feet` that stay in place for a time, for the `legs` of the rig file
+//! (`feet_planted` judges them):
+//!
+//! ```ron
+//! (clip: "Walk", feet: [(leg: "left", plants: [(from: 0.5, to: 1.2, fade: 0.1), (from: 1.6, to: 2.2, at: (0.1, 0, 0.8))])]),
+//! ```
+//!
 //! This module reads a scene and checks what can be checked without the model; it runs nothing. References to joints
 //! are those of [`crate::assets::rig_file`]; a clip is its name, or `#3` for the file's animation 3.
 

@@ -188,8 +188,9 @@ impl FootRecord {
             self.looks += u64::from(foot.held);
             let of_leg = joints(leg);
             let mut found = |joint: usize, measure: FootMeasure, value: f32, limit: f32| {
-                // NaN fails too.
-                if self.failure.is_none() && !(value <= limit) {
+                // NaN does not.
+                let fits = value <= limit;
+                if self.failure.is_none() && !fits {
                     self.failure = Some(FootFailure {
                         time,
                         leg,
@@ -204,7 +205,12 @@ impl FootRecord {
             };
             // A weight that is none holds nothing, and so has failed.
             if foot.weight >= 1.0 || foot.weight.is_nan() {
-                found(of_leg[2], FootMeasure::Residual, foot.residual, self.most_residual);
+                found(
+                    of_leg[2],
+                    FootMeasure::Residual,
+                    foot.residual,
+                    self.most_residual,
+                );
                 self.worst_residual = worse(self.worst_residual, foot.residual);
             }
             for (joint, turned) in of_leg.into_iter().zip(foot.turned) {
@@ -219,7 +225,11 @@ impl FootRecord {
 
 /// The larger of two; NaN is larger than all, so that it cannot pass for small.
 fn worse(before: f32, now: f32) -> f32 {
-    if now.is_nan() || now > before { now } else { before }
+    if now.is_nan() || now > before {
+        now
+    } else {
+        before
+    }
 }
 
 /// What an actor's feet stand on in the running frame; part of its slot.

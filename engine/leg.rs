@@ -55,7 +55,7 @@ pub enum Reach {
 /// Why a leg was left as it was animated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// The point, its weight or the leg's pose is not finite.
+    /// The point, its weight or the leg's pose is not finite, or so far away that the leg's is not.
     NotFinite,
     /// A bone has no length, as below a joint that is scaled to nothing.
     NoBone,
@@ -127,8 +127,8 @@ impl Limb {
             Reach::Reached
         };
         let to = away / distance;
-        let swing = direction(self.ankle - self.hip)
-            .map_or(Rotation::identity(), |from| arc(from, to));
+        let swing =
+            direction(self.ankle - self.hip).map_or(Rotation::identity(), |from| arc(from, to));
         let carried = turn(swing, upper);
         let d = distance.clamp_to(nearest.max(COINCIDENT), farthest);
         let (cos, sin) = corner(a, b, d);
@@ -140,9 +140,14 @@ impl Limb {
         let shin = to * d - aim * a;
         let carried = turn(upper_turn, lower / b);
         let lower_turn = direction(shin).map_or(upper_turn, |aim| arc(carried, aim) * upper_turn);
+        let (upper, lower) = (upper_turn.normalized(), lower_turn.normalized());
+        if !(upper.finite() && lower.finite()) {
+            // Bones so long that squares of their lengths are no numbers.
+            return Err(Refusal::NotFinite);
+        }
         Ok(LegTurns {
-            upper: upper_turn.normalized(),
-            lower: lower_turn.normalized(),
+            upper,
+            lower,
             reach,
         })
     }
@@ -243,9 +248,8 @@ impl LegPlan {
             knee: at(chain.lower),
             ankle: at(chain.foot),
         };
-        let pole = written.unwrap_or_else(|| {
-            turn(parent.rigid.r.conjugate(), limb.side().unwrap_or(Vec3::Z))
-        });
+        let pole = written
+            .unwrap_or_else(|| turn(parent.rigid.r.conjugate(), limb.side().unwrap_or(Vec3::Z)));
         Self {
             path,
             upper,
@@ -398,12 +402,13 @@ mod tests {
 
     #[test]
     fn q4_a_leg_out_of_reach_aims_and_does_not_stretch() {
-        let turns = straight()
-            .solve(Vec3::new(0.0, 1.0, 3.0), Vec3::Z)
-            .unwrap();
+        let turns = straight().solve(Vec3::new(0.0, 1.0, 3.0), Vec3::Z).unwrap();
         let [knee, ankle] = solved(&straight(), &turns);
         assert!((knee - Vec3::new(0.0, 1.0, 0.5)).length() < 1e-6, "{knee}");
-        assert!((ankle - Vec3::new(0.0, 1.0, 1.0)).length() < 1e-6, "{ankle}");
+        assert!(
+            (ankle - Vec3::new(0.0, 1.0, 1.0)).length() < 1e-6,
+            "{ankle}"
+        );
         assert_eq!(turns.reach, Reach::TooFar);
         let uneven = Limb {
             ankle: Vec3::new(0.0, 0.3, 0.0),
@@ -411,7 +416,10 @@ mod tests {
         };
         let near = uneven.solve(Vec3::new(0.0, 0.9, 0.0), Vec3::Z).unwrap();
         let [_, ankle] = solved(&uneven, &near);
-        assert!((ankle - Vec3::new(0.0, 0.7, 0.0)).length() < 1e-6, "{ankle}");
+        assert!(
+            (ankle - Vec3::new(0.0, 0.7, 0.0)).length() < 1e-6,
+            "{ankle}"
+        );
         assert_eq!(near.reach, Reach::TooNear);
     }
 

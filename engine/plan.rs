@@ -201,8 +201,14 @@ impl Plan {
             meets: Vec::new(),
             layers: Vec::new(),
             layers_of_depth: Vec::new(),
-            drivers: order.iter().map(|&index| rig.drivers[index].clone()).collect(),
-            legs: rig.legs().map(|leg| LegPlan::new(rig, &tree.model, leg)).collect(),
+            drivers: order
+                .iter()
+                .map(|&index| rig.drivers[index].clone())
+                .collect(),
+            legs: rig
+                .legs()
+                .map(|leg| LegPlan::new(rig, &tree.model, leg))
+                .collect(),
             leg_of_driver: order.iter().map(|&index| leg_of(rig, index)).collect(),
         };
         for &(_, source, bone) in &moving {

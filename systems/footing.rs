@@ -1,8 +1,8 @@
 //! Footing: holds soles where the host anchors them, and says how well they stay there. `[Q4]`
 //!
-//! Three steps of three stages. [`place_anchors`] runs in [`super::FrameSystems::Preparation`] and takes
-//! [`FootAnchors`] into the actor's slot; [`plant_leg`] runs in [`super::FrameSystems::Driving`] with the other drivers,
-//! on the poses of the substeps and on the one the frame shows; [`report_feet`] runs in
+//! Three steps of three stages. `place_anchors` runs in [`super::FrameSystems::Preparation`] and takes
+//! [`FootAnchors`] into the actor's slot; `plant_leg` runs in [`super::FrameSystems::Driving`] with the other drivers,
+//! on the poses of the substeps and on the one the frame shows; `report_feet` runs in
 //! [`super::FrameSystems::Writeback`] and measures what the frame really shows, for [`FootReadout`] and [`FootRecord`].
 //!
 //! Anchors are seen from the actor's place in the frame, in the poses of all its substeps: particles, too, are carried by
@@ -69,7 +69,12 @@ pub(super) fn plant_leg(plan: &Plan, leg: usize, slot: &mut Slot) {
     if anchor.weight == 0.0 {
         return;
     }
-    let model = Vec3::from(world.r.conjugate().rotate((place - Vec3::from(world.t)).into()));
+    let model = Vec3::from(
+        world
+            .r
+            .conjugate()
+            .rotate((place - Vec3::from(world.t)).into()),
+    );
     for pose in slot.poses.chunks_exact_mut(plan.rest.len().max(1)) {
         // Whether it can be done, the pose that is shown tells.
         let _ = leg.plant(model, anchor.weight, root, pose, path);
@@ -147,6 +152,12 @@ fn read_feet(
         let weight = own.anchor.map_or(0.0, |anchor| anchor.weight);
         let anchor = own.place().unwrap_or(sole);
         let held = weight != 0.0;
+        let residual = match held {
+            // A weight that is none holds nothing.
+            true if weight.is_nan() => f32::NAN,
+            true => (sole - anchor).length(),
+            false => 0.0,
+        };
         let turned = core::array::from_fn(|joint| {
             let angle = rotation::angle_between(before[joint], rotations[joint]);
             if known { angle } else { 0.0 }
@@ -156,7 +167,7 @@ fn read_feet(
             weight,
             anchor,
             sole,
-            residual: if held { (sole - anchor).length() + weight * 0.0 } else { 0.0 },
+            residual,
             turned,
             held: held || readout.legs[leg].weight != 0.0,
         };

@@ -235,7 +235,11 @@ fn seat_actors(
         let state = seat.and_then(|seat| {
             let old = &mut crowds.0[seat.crowd];
             let carried = old.plan.same_shape(plan);
-            let slot = core::mem::take(&mut old.slots[seat.slot]);
+            let mut slot = core::mem::take(&mut old.slots[seat.slot]);
+            if old.plan.legs != plan.legs {
+                // Where another leg's sole was caught is no place for this one's.
+                slot.footing.legs.clear();
+            }
             carried.then_some(slot)
         });
         let slot = crowds.0[crowd].seat(entity);

@@ -142,7 +142,9 @@ fn doubled_drivers(bones: &Bones<'_>) -> Vec<Finding> {
     let twice = |(index, driver): (usize, &Driver)| {
         let taken = |joint: &usize| drivers[..index].iter().find(|d| d.sets().contains(joint));
         let sets = driver.sets();
-        let (joint, before) = sets.iter().find_map(|&joint| Some((joint, taken(&joint)?)))?;
+        let (joint, before) = sets
+            .iter()
+            .find_map(|&joint| Some((joint, taken(&joint)?)))?;
         Some(fault(
             format!(
                 "{} is set by a {} and by a {}",

@@ -227,9 +227,15 @@ fn check_layer(layer: &LayerRule, path: &FieldPath, faults: &mut Faults) {
 fn check_leg(leg: &LegRule, before: &[LegRule], path: &FieldPath, faults: &mut Faults) {
     let name = path.field("name");
     if leg.name.is_empty() {
-        faults.add(&name, "found no name, expected one that scenes can refer to");
+        faults.add(
+            &name,
+            "found no name, expected one that scenes can refer to",
+        );
     } else if before.iter().any(|other| other.name == leg.name) {
-        let fault = format!("found {} twice, expected a name of its own", quoted(&leg.name));
+        let fault = format!(
+            "found {} twice, expected a name of its own",
+            quoted(&leg.name)
+        );
         faults.add(&name, fault);
     }
     point(leg.sole, &path.field("sole"), faults);

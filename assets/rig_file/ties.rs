@@ -78,10 +78,13 @@ fn leg(
     path: &FieldPath,
     out: &mut Resolution,
 ) -> Option<LegChain> {
-    let parts = [("upper", &rule.upper), ("lower", &rule.lower), ("foot", &rule.foot)];
-    let find = |(field, name): (&str, &String)| {
-        out.find(names, name, &path.field(field), rule.optional)
-    };
+    let parts = [
+        ("upper", &rule.upper),
+        ("lower", &rule.lower),
+        ("foot", &rule.foot),
+    ];
+    let find =
+        |(field, name): (&str, &String)| out.find(names, name, &path.field(field), rule.optional);
     let [upper, lower, foot] = parts.map(find);
     let (upper, lower, foot) = (upper?, lower?, foot?);
     let mut hangs = |field: &str, joint: usize, above: usize| {
@@ -122,7 +125,8 @@ fn claim(
                 rig.describe(joint),
                 quoted(&rules.legs[owner].name)
             );
-            out.faults.add(&FieldPath::default().field("legs").index(index), fault);
+            out.faults
+                .add(&FieldPath::default().field("legs").index(index), fault);
             return false;
         }
     }

@@ -276,7 +276,9 @@ impl Watched<'_> {
                 within,
                 at_most_deg,
                 ..
-            } => format!("feet planted within {within} m, turning at most {at_most_deg}° per frame"),
+            } => {
+                format!("feet planted within {within} m, turning at most {at_most_deg}° per frame")
+            }
         }
     }
 

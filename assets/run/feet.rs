@@ -79,9 +79,13 @@ impl FeetWatch {
             // What was never looked at is not known to hold.
             None if looks == 0 => "no foot is held".to_owned(),
             None => {
-                let worst = |of: fn(&FootRecord) -> f32| self.records.iter().map(of).fold(0.0, f32::max);
+                let worst =
+                    |of: fn(&FootRecord) -> f32| self.records.iter().map(of).fold(0.0, f32::max);
                 let (off, turn) = (worst(|r| r.worst_residual), worst(|r| r.worst_turn));
-                format!("off by {off:.1e} m, turned {:.2}° at most", turn.to_degrees())
+                format!(
+                    "off by {off:.1e} m, turned {:.2}° at most",
+                    turn.to_degrees()
+                )
             }
         };
         Verdict {

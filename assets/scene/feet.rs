@@ -73,7 +73,8 @@ impl FootRule {
     /// What holds the foot at `time`, seconds from the start, of an actor that stands at `start`.
     pub fn anchor(&self, start: Vec3, time: f32) -> Option<FootAnchor> {
         let plants = self.plants.iter().enumerate();
-        let mut held = plants.filter_map(|(index, plant)| Some((index, plant, plant.weight(time)?)));
+        let mut held =
+            plants.filter_map(|(index, plant)| Some((index, plant, plant.weight(time)?)));
         held.next().map(|(index, plant, weight)| FootAnchor {
             at: plant.at.map(|at| start + Vec3::from_array(at)),
             weight,
@@ -110,7 +111,10 @@ fn check_plant(
         in_range(value, 0.0..=longest, &path.field(field), faults);
     }
     if plant.to <= plant.from {
-        let fault = format!("found {}, expected a time after {}, its `from`", plant.to, plant.from);
+        let fault = format!(
+            "found {}, expected a time after {}, its `from`",
+            plant.to, plant.from
+        );
         faults.add(&path.field("to"), fault);
     }
     if let Some(at) = plant.at {
@@ -147,8 +151,14 @@ mod tests {
     fn a_plant_without_a_place_holds_at_once_and_lets_go_slowly() {
         let foot = foot(None);
         let weight = |time: f32| foot.anchor(Vec3::X, time).map(|anchor| anchor.weight);
-        assert_eq!([weight(0.9), weight(1.0), weight(2.0)], [None, Some(1.0), Some(1.0)]);
-        assert_eq!([weight(2.25), weight(2.5), weight(2.6)], [Some(0.5), Some(0.0), None]);
+        assert_eq!(
+            [weight(0.9), weight(1.0), weight(2.0)],
+            [None, Some(1.0), Some(1.0)]
+        );
+        assert_eq!(
+            [weight(2.25), weight(2.5), weight(2.6)],
+            [Some(0.5), Some(0.0), None]
+        );
         let plants = [1.5, 4.5].map(|time| foot.anchor(Vec3::X, time).map(|anchor| anchor.plant));
         assert_eq!(plants, [Some(0), Some(1)]);
     }

@@ -119,7 +119,12 @@ impl Stage {
     }
 
     fn local(&self) -> Vec<JointTransform> {
-        self.host.world.get::<LocalPose>(self.actor).unwrap().0.clone()
+        self.host
+            .world
+            .get::<LocalPose>(self.actor)
+            .unwrap()
+            .0
+            .clone()
     }
 
     fn model(&self) -> Vec<(Vec3, Quat)> {
@@ -184,7 +189,11 @@ fn q4_out_of_reach_says_so_and_stretches_nothing() {
     let reach = hip.distance(knee) + knee.distance(ankle);
     let missing = (to - (foot.sole - ankle)).distance(hip) - reach;
     assert_eq!(foot.state, FootState::TooFar);
-    assert!((foot.residual - missing).abs() < 1e-4, "{} for {missing}", foot.residual);
+    assert!(
+        (foot.residual - missing).abs() < 1e-4,
+        "{} for {missing}",
+        foot.residual
+    );
     let failure = stage.record().failure.unwrap();
     assert_eq!((failure.leg, failure.joint), (1, RIGHT[3]));
     assert_eq!(failure.measure, FootMeasure::Residual);

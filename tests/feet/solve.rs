@@ -2,6 +2,7 @@
 
 use bevy_math::Vec3;
 use flounce::leg::{LegTurns, Limb, Reach, Refusal};
+use flounce::mirror;
 use flounce::rotation::{self, Rotation};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -11,6 +12,7 @@ fn config(seed: u64) -> ProptestConfig {
         cases: std::env::var("PROPTEST_CASES").map_or(2000, |text| text.parse().unwrap()),
         rng_seed: RngSeed::Fixed(seed),
         failure_persistence: None,
+        max_global_rejects: 100_000,
         ..ProptestConfig::default()
     }
 }
@@ -35,18 +37,17 @@ fn limb() -> impl Strategy<Value = Limb> {
 }
 
 fn straight_limb() -> impl Strategy<Value = Limb> {
-    (point(), direction(), prop::array::uniform2(0.1_f32..1.0)).prop_map(|(hip, down, [a, b])| Limb {
-        hip,
-        knee: hip + down * a,
-        ankle: hip + down * (a + b),
+    (point(), direction(), prop::array::uniform2(0.1_f32..1.0)).prop_map(|(hip, down, [a, b])| {
+        Limb {
+            hip,
+            knee: hip + down * a,
+            ankle: hip + down * (a + b),
+        }
     })
 }
 
 fn bones(limb: &Limb) -> [f32; 2] {
-    [
-        limb.knee.distance(limb.hip),
-        limb.ankle.distance(limb.knee),
-    ]
+    [limb.knee.distance(limb.hip), limb.ankle.distance(limb.knee)]
 }
 
 /// A point in `direction` from the hip, at `share` of the way from the nearest to the farthest that the leg comes.
@@ -183,6 +184,24 @@ proptest! {
     }
 
     #[test]
+    fn c1_a_mirrored_leg_turns_in_the_mirror(
+        limb in limb(), pole in direction(), to in direction(), share in 0.01_f32..1.5,
+    ) {
+        let target = reachable(&limb, to, share);
+        let mirrored = Limb {
+            hip: mirror::point(limb.hip),
+            knee: mirror::point(limb.knee),
+            ankle: mirror::point(limb.ankle),
+        };
+        let here = limb.solve(target, pole).unwrap();
+        let there = mirrored.solve(mirror::point(target), mirror::point(pole)).unwrap();
+        for (here, there) in [(here.upper, there.upper), (here.lower, there.lower)] {
+            let here = rotation::mirror_x(here);
+            prop_assert!(there == here || there == -here, "{there:?} for {here:?}");
+        }
+    }
+
+    #[test]
     fn q4_whatever_is_asked_the_answer_is_finite_or_refused(
         numbers in prop::array::uniform12(prop_oneof![
             4 => -1.0_f32..1.0, 1 => Just(0.0), 1 => any::<f32>(), 1 => Just(1e30), 1 => Just(1e-30),
@@ -192,7 +211,9 @@ proptest! {
         let at = |i: usize| Vec3::from_slice(&numbers[3 * i..]);
         let limb = Limb { hip: at(0), knee: at(1), ankle: at(2) };
         match limb.solve(at(3), pole) {
-            Ok(turns) => prop_assert!(turns.upper.finite() && turns.lower.finite(), "{turns:?}"),
+            Ok(turns) => for q in [turns.upper, turns.lower] {
+                prop_assert!((q.dot(q) - 1.0).abs() < 1e-5, "{q:?}");
+            },
             Err(refusal) => prop_assert!(
                 matches!(refusal, Refusal::NotFinite | Refusal::NoBone | Refusal::OnHip)
             ),
