@@ -267,13 +267,13 @@ fn expectation(rules: &SceneRules, expected: &Expectation, path: &FieldPath, fau
     }
     let mut distance = |field: &str, value| in_range(value, 0.0..=1e6, &path.field(field), faults);
     match expected {
-        Expectation::TipAt { within, .. } | Expectation::LengthsKept { within, .. } => {
+        Expectation::TipAt { within, .. }
+        | Expectation::LengthsKept { within, .. }
+        | Expectation::FeetPlanted { within, .. } => {
             distance("within", *within);
         }
         Expectation::NoPenetration { deeper_than, .. } => distance("deeper_than", *deeper_than),
-        Expectation::RingLength { within, .. } | Expectation::FeetPlanted { within, .. } => {
-            distance("within", *within);
-        }
+        Expectation::RingLength { within, .. } => distance("within", *within),
         Expectation::LargestDeflection { .. }
         | Expectation::LargestStep { .. }
         | Expectation::AtLimit { .. }
