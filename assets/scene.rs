@@ -11,6 +11,7 @@
 //!     rate_hz: 60,
 //!     actors: [
 //!         (clip: "Walk"),
+//!         (clip: "Walk", feet: [(leg: "hind_left", plants: [(from: 0.5, to: 0.8, fade: 0.1)])]),
 //!         (clip: "Run", count: 100, columns: 10, spacing: (1.5, 0, 2), start_step: 0.1),
 //!     ],
 //!     outputs: [
@@ -25,12 +26,8 @@
 //! )
 //! ```
 //!
-//! An actor can also have `moves` and `resets`, and `feet` that stay in place for a time, for the `legs` of the rig file
-//! (`feet_planted` judges them):
-//!
-//! ```ron
-//! (clip: "Walk", feet: [(leg: "left", plants: [(from: 0.5, to: 1.2, fade: 0.1), (from: 1.6, to: 2.2, at: (0.1, 0, 0.8))])]),
-//! ```
+//! An actor can also have `moves` and `resets`. Its `feet` stay in place for a time, where they are or `at` a place, by
+//! the `legs` of the rig file; `feet_planted` judges them.
 //!
 //! This module reads a scene and checks what can be checked without the model; it runs nothing. References to joints
 //! are those of [`crate::assets::rig_file`]; a clip is its name, or `#3` for the file's animation 3.
