@@ -103,9 +103,14 @@ pub fn moving_joints(rig: &Rig) -> usize {
     moving_swings(rig).len()
 }
 
-/// Number of joints of `rig` that drivers set and that do not swing themselves.
+/// Number of joints of `rig` that drivers set and that do not swing themselves. A bake holds no feet: legs do not count.
 fn driven_joints(rig: &Rig) -> usize {
-    let mut driven: Vec<usize> = rig.drivers.iter().map(Driver::joint).collect();
+    let mut driven: Vec<usize> = rig
+        .drivers
+        .iter()
+        .filter(|driver| !matches!(driver, Driver::Leg(_)))
+        .map(Driver::joint)
+        .collect();
     driven.sort_unstable();
     driven.dedup();
     let swings = |joint: &usize| rig.swing.iter().any(|swing| swing.joint == *joint);
@@ -171,7 +176,9 @@ pub fn bake(
 }
 
 fn nothing_moves(rig: &Rig) -> Error {
-    Error::Request(if rig.swing.is_empty() {
+    Error::Request(if rig.swing.is_empty() && rig.legs().next().is_some() {
+        "no joint swings: the rig has legs only, which move where a scene holds their feet; `flounce run` writes that".to_owned()
+    } else if rig.swing.is_empty() {
         "no joint swings: the rig has no swing joints; add a chain to the rig file".to_owned()
     } else {
         "no joint swings: every swing joint of the rig is passive or inactive; `flounce check` says why".to_owned()

@@ -103,6 +103,8 @@ pub struct Report {
     pub chains: Vec<AppliedChain>,
     /// Number of static colliders.
     pub colliders: usize,
+    /// Number of legs whose soles can be held.
+    pub legs: usize,
     /// Everything found, worst first.
     pub findings: Vec<Finding>,
     /// Names in the file that match no joint.
@@ -130,6 +132,7 @@ pub fn check(rig_file: &RigFile, rig: &Rig, how: &Use<'_>) -> Report {
         joints: rig.joints.len(),
         chains: applied.chains,
         colliders: complete.colliders.len(),
+        legs: complete.legs().count(),
         findings: Vec::new(),
         unmatched: applied.unmatched,
         candidates: candidates::find(&complete, how.clips),
@@ -180,7 +183,12 @@ impl Report {
         } else if self.count(Severity::Warning) > 0 {
             "Next: look at the warnings; the rig can be used as it is."
         } else if self.chains.iter().all(|chain| chain.joints.is_empty()) {
-            "Next: add a chain; nothing swings yet."
+            match self.legs {
+                0 => "Next: add a chain; nothing swings yet.",
+                _ => {
+                    "Next: hold the feet in a scene (`feet` of an actor), or add a chain; nothing swings yet."
+                }
+            }
         } else {
             "Next: bake a clip and look at it."
         }
@@ -192,12 +200,16 @@ impl fmt::Display for Report {
         let picked: usize = self.chains.iter().map(|chain| chain.joints.len()).sum();
         writeln!(
             f,
-            "{}: {} of {} in {}, {}",
+            "{}: {} of {} in {}, {}{}",
             self.file.display(),
             picked,
             counted(self.joints, "joint"),
             counted(self.chains.len(), "chain"),
             counted(self.colliders, "static collider"),
+            match self.legs {
+                0 => String::new(),
+                legs => format!(", {}", counted(legs, "leg")),
+            },
         )?;
         for chain in &self.chains {
             let joints = counted(chain.joints.len(), "joint");

@@ -19,7 +19,8 @@
 //! )
 //! ```
 //!
-//! [`Rules`] documents every field. A reference to a joint is its exact name; where no joint has that name, `#17` is
+//! Beside `chains` and `colliders` a file may have `layers` (rings of chains that keep together), `legs` (whose soles
+//! scenes can hold in place), `skirt_drivers`, `blend_constraints` and `bake_curves`. [`Rules`] documents every field. A reference to a joint is its exact name; where no joint has that name, `#17` is
 //! the joint of node 17 and `Parent/Child` a path from below.
 //!
 //! **Order.** The rig's swing joints come in the order of the chains in the file, and inside a chain parents first (in
@@ -50,9 +51,9 @@ mod ties;
 
 pub(super) use schema::is_default;
 pub use schema::{
-    BakeCurveRule, BlendConstraintRule, ChainRule, ColliderRule, FieldRule, LayerRule, MotionRule,
-    Parameters, PlacementRule, ProductRule, ReferenceRule, Rules, ShapeRule, SkirtDriverRule,
-    SourceRule, Space, StaticRule, Tail,
+    BakeCurveRule, BlendConstraintRule, ChainRule, ColliderRule, FieldRule, LayerRule, LegRule,
+    MotionRule, Parameters, PlacementRule, ProductRule, ReferenceRule, Rules, ShapeRule,
+    SkirtDriverRule, SourceRule, Space, StaticRule, Tail,
 };
 
 /// A rig file that was read and makes sense by itself; whether it fits a model, [`Self::apply`] says.

@@ -23,6 +23,7 @@ use crate::systems::plugin::Headless;
 mod baked;
 mod cast;
 mod expectations;
+mod feet;
 mod inputs;
 pub mod measures;
 mod outputs;
@@ -99,6 +100,8 @@ pub struct Stage {
     pub(super) rig: Rig,
     pub(super) host: Headless,
     pub(super) actors: Vec<Entity>,
+    /// Of each actor, the legs that its feet in the scene name.
+    legs: Vec<Vec<usize>>,
     inputs: Vec<(PathBuf, StateHash)>,
     pub(super) warnings: Vec<String>,
 }
@@ -127,12 +130,22 @@ pub(super) fn stage_on(scene: &Scene, inputs: &Inputs) -> Result<Stage, Error> {
         .collect();
     let mut hashes = inputs.hashes.clone();
     hashes.append(&mut cast.read);
+    let (mut legs, mut faults) = (Vec::new(), Vec::new());
+    for actor in scene.actors() {
+        match feet::legs_of(&actor, rig) {
+            Ok(of_feet) => legs.push(of_feet),
+            Err(fault) => faults.push(fault),
+        }
+    }
+    faults.dedup();
+    expectations::refuse(scene.file(), faults)?;
     Ok(Stage {
         container: Arc::clone(&inputs.container),
         rig: rig.clone(),
         host,
         actors,
         inputs: hashes,
+        legs,
         warnings,
     })
 }
@@ -250,6 +263,10 @@ impl Stage {
             let placed = place_at(actor.offset, actor.moves, time as f32);
             let world = &mut self.host.world;
             world.entity_mut(entity).insert(placed);
+            if !actor.feet.is_empty() {
+                let anchors = feet::anchors_at(&actor, &self.legs[number], time as f32);
+                world.entity_mut(entity).insert(anchors);
+            }
             let teleports = actor.moves.iter();
             let mut teleports = teleports.filter(|to| to.kind == MoveKind::Teleport);
             if teleports.any(|to| happened(to.time)) {
@@ -264,6 +281,11 @@ impl Stage {
     /// What the swing joints of an actor did in the frame that just ran.
     pub(super) fn readout(&self, actor: usize) -> Option<&SwingReadout> {
         self.host.world.get::<SwingReadout>(self.actors[actor])
+    }
+
+    /// Whether the scene holds feet of an actor.
+    fn has_anchors(&self, actor: usize) -> bool {
+        !self.legs[actor].is_empty()
     }
 
     fn moving_joints(&self) -> usize {

@@ -11,6 +11,7 @@
 //!     rate_hz: 60,
 //!     actors: [
 //!         (clip: "Walk"),
+//!         (clip: "Walk", feet: [(leg: "hind_left", plants: [(from: 0.5, to: 0.8, fade: 0.1)])]),
 //!         (clip: "Run", count: 100, columns: 10, spacing: (1.5, 0, 2), start_step: 0.1),
 //!     ],
 //!     outputs: [
@@ -24,6 +25,9 @@
 //!     ],
 //! )
 //! ```
+//!
+//! An actor can also have `moves` and `resets`. Its `feet` stay in place for a time, where they are or `at` a place, by
+//! the `legs` of the rig file; `feet_planted` judges them.
 //!
 //! This module reads a scene and checks what can be checked without the model; it runs nothing. References to joints
 //! are those of [`crate::assets::rig_file`]; a clip is its name, or `#3` for the file's animation 3.
@@ -39,11 +43,13 @@ use crate::swing::ActorProperties;
 use crate::wind::Wind;
 
 mod checks;
+mod feet;
 mod schema;
 mod world;
 
 #[cfg(feature = "assets")]
 pub(in crate::assets) use checks::profile as check_profile;
+pub use feet::{FootRule, PlantRule};
 pub use schema::{ActorRule, Expectation, Output, PropertiesRule, SceneRules};
 pub use world::{Form, GustRule, MoveKind, MoveRule, OctaveRule, WindRule};
 
@@ -71,6 +77,8 @@ pub struct SceneActor<'s> {
     pub moves: &'s [MoveRule],
     /// Times at which it is put at rest, seconds.
     pub resets: &'s [f32],
+    /// What holds its feet.
+    pub feet: &'s [FootRule],
     /// What it has.
     pub properties: ActorProperties,
 }
@@ -188,6 +196,7 @@ impl Scene {
                 offset: rule.place(n),
                 moves: &rule.moves,
                 resets: &rule.resets,
+                feet: &rule.feet,
                 properties,
             })
         })

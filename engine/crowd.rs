@@ -11,6 +11,7 @@ use bevy_ecs::resource::Resource;
 use bevy_math::Quat;
 
 use crate::account::Account;
+use crate::foot::Footing;
 use crate::lane::{Lane, Vec3x};
 use crate::layer::LayerWork;
 use crate::plan::Plan;
@@ -290,6 +291,10 @@ pub struct Slot {
     pub lagged: Vec<VecDeque<Quat>>,
     /// The swing joint, as an index of the rig's, whose substeps are to be explained, and what was noted of them.
     pub watched: Option<(usize, Vec<Account>)>,
+    /// What the feet stand on.
+    pub footing: Footing,
+    /// Whether the actor was put somewhere else since the last frame, which is no motion. `[S2]`
+    pub teleported: bool,
     /// Joints whose animated transform was not finite in this frame, ascending.
     pub invalid: Vec<usize>,
 }

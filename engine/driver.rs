@@ -1,7 +1,7 @@
-//! Drivers: joints that follow a part of other joints' motion, before anything swings. `[Q1]` `[Q2]`
+//! Drivers: joints that follow a part of other joints' motion, or hold a sole, before anything swings. `[Q1]` `[Q2]` `[Q4]`
 //!
 //! Data and pure functions on local transforms; [`crate::systems::driving`] runs them on every animated pose, in the
-//! order of [`run_order`]: dependencies first, else constraints before skirt drivers, else the rig's order.
+//! order of [`run_order`]: dependencies first, else legs before constraints before skirt drivers, else the rig's order.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,18 +10,20 @@ use bevy_math::{Quat, Vec3};
 
 use crate::euler::EulerProduct;
 use crate::lane::Lane;
+use crate::leg::LegChain;
 use crate::pose::{JointTransform, ModelTransform};
 use crate::rig::Rig;
 use crate::rotation::{self, Rotation};
 
-/// Something that sets the local transform of a joint from those of others; one component per driver, see
-/// [`Rig::drivers`].
+/// Something that sets local transforms of joints from those of others; one component per driver, see [`Rig::drivers`].
 #[derive(Component, Clone, Debug, PartialEq)]
 pub enum Driver {
     /// A part of another joint's rotation: a skirt over a leg.
     Skirt(SkirtDriver),
     /// A mixture of several joints.
     Blend(BlendConstraint),
+    /// A leg whose sole can be held.
+    Leg(LegChain),
 }
 
 /// A joint that follows a part of another's rotation. Stateless but for `lag`. `[Q1]`
@@ -182,11 +184,20 @@ fn against(
 }
 
 impl Driver {
-    /// Index of the joint that it sets.
+    /// Index of the joint that it sets; of a leg, the foot.
     pub fn joint(&self) -> usize {
         match self {
             Self::Skirt(driver) => driver.joint,
             Self::Blend(constraint) => constraint.joint,
+            Self::Leg(leg) => leg.foot,
+        }
+    }
+
+    /// The joints that it sets.
+    pub fn sets(&self) -> Vec<usize> {
+        match self {
+            Self::Leg(leg) => vec![leg.upper, leg.lower, leg.foot],
+            Self::Skirt(_) | Self::Blend(_) => vec![self.joint()],
         }
     }
 
@@ -195,24 +206,31 @@ impl Driver {
         match self {
             Self::Skirt(_) => "skirt driver",
             Self::Blend(_) => "blend constraint",
+            Self::Leg(_) => "leg",
         }
     }
 
-    /// The joints that it names as sources.
+    /// The joints that it names beside [`Self::joint`]: its sources, or the bones above a foot.
     pub fn sources(&self) -> Vec<usize> {
         match self {
             Self::Skirt(driver) => vec![driver.reference],
             Self::Blend(constraint) => constraint.sources.iter().map(|s| s.joint).collect(),
+            Self::Leg(leg) => vec![leg.upper, leg.lower],
         }
     }
 
     /// The joints whose local transforms it reads.
     pub fn reads(&self, parents: &[Option<usize>]) -> Vec<usize> {
-        let Self::Blend(constraint) = self else {
-            return self.sources();
+        let up = |joint: Option<usize>| core::iter::successors(joint, |&j| parents[j]);
+        let constraint = match self {
+            Self::Skirt(_) => return self.sources(),
+            Self::Leg(leg) => {
+                let own = self.sets();
+                return up(Some(leg.foot)).filter(|j| !own.contains(j)).collect();
+            }
+            Self::Blend(constraint) => constraint,
         };
         let base = parents[constraint.joint];
-        let up = |joint: Option<usize>| core::iter::successors(joint, |&j| parents[j]);
         let mut read = Vec::new();
         for source in self.sources() {
             if parents[source] == base {
@@ -226,11 +244,12 @@ impl Driver {
         read
     }
 
-    /// Constraints come before skirt drivers where nothing else decides.
+    /// Legs come before constraints and those before skirt drivers where nothing else decides.
     fn rank(&self) -> usize {
         match self {
-            Self::Blend(_) => 0,
-            Self::Skirt(_) => 1,
+            Self::Leg(_) => 0,
+            Self::Blend(_) => 1,
+            Self::Skirt(_) => 2,
         }
     }
 }
@@ -260,7 +279,9 @@ fn needs(rig: &Rig) -> Vec<Vec<Need>> {
     let parents: Vec<Option<usize>> = rig.joints.iter().map(|joint| joint.parent).collect();
     let mut setters: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (driver, of) in rig.drivers.iter().enumerate() {
-        setters.entry(of.joint()).or_default().push(driver);
+        for joint in of.sets() {
+            setters.entry(joint).or_default().push(driver);
+        }
     }
     let active = rig.swing.iter().filter(|swing| swing.active);
     let swinging: BTreeSet<usize> = active.map(|swing| swing.joint).collect();

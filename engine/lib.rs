@@ -16,8 +16,8 @@
 //! | static collider of a rig | [`collider::StaticCollider`] |
 //! | chain layer, driver of a rig | [`chain::ChainLayer`], [`driver::Driver`] |
 //! | actor | [`systems::preparation::Actor`] with [`swing::ActorProperties`], [`profile::SwingProfile`], [`substep::ActorClock`], [`pose::PoseHealth`], [`systems::motion::WorldFromActor`] |
-//! | its input | [`pose::AnimatedPose`], or [`clip::ClipPlayer`] which makes it clip-driven; on request [`swing::BakeWeights`], [`wind::Wind`] |
-//! | its output | [`pose::LocalPose`]; on request [`pose::ModelPose`], [`swing::SwingReadout`], [`chain::ChainReadout`], [`account::Explanation`] |
+//! | its input | [`pose::AnimatedPose`], or [`clip::ClipPlayer`] which makes it clip-driven; on request [`swing::BakeWeights`], [`wind::Wind`], [`foot::FootAnchors`] |
+//! | its output | [`pose::LocalPose`]; on request [`pose::ModelPose`], [`swing::SwingReadout`], [`chain::ChainReadout`], [`foot::FootReadout`], [`foot::FootRecord`], [`account::Explanation`] |
 //!
 //! # A frame
 //!
@@ -49,9 +49,11 @@ pub mod curve;
 pub mod driver;
 pub mod euler;
 pub mod face;
+pub mod foot;
 pub mod fraction;
 pub mod lane;
 pub mod layer;
+pub mod leg;
 pub mod limit;
 pub mod mask;
 pub mod measure;
@@ -75,6 +77,7 @@ pub mod wind;
 pub mod prelude {
     pub use crate::clip::{Clip, ClipPlayer, Repeat};
     pub use crate::collider::{Collider, Mask, Shape, StaticCollider};
+    pub use crate::foot::{FootAnchor, FootAnchors, FootReadout, FootRecord};
     pub use crate::pose::{AnimatedPose, JointTransform, LocalPose, ModelPose, PoseHealth};
     pub use crate::profile::SwingProfile;
     pub use crate::rig::{Joint, Rig, RigParts};

@@ -8,6 +8,7 @@ use bevy_math::{Quat, Vec3};
 
 use crate::collider::Shape;
 use crate::driver::{BlendConstraint, Driver, SkirtDriver};
+use crate::leg::LegChain;
 use crate::pose::JointTransform;
 use crate::rig::Rig;
 use crate::rotation::mirror_x;
@@ -76,6 +77,15 @@ pub fn blend_constraint(of: &BlendConstraint) -> BlendConstraint {
     mirrored
 }
 
+/// A leg: its sole and its pole.
+pub fn leg(of: &LegChain) -> LegChain {
+    LegChain {
+        sole: point(of.sole),
+        pole: of.pole.map(point),
+        ..of.clone()
+    }
+}
+
 /// A shape, in joint or model space.
 pub fn shape(of: Shape) -> Shape {
     match of {
@@ -132,6 +142,7 @@ pub fn parts(rig: &mut Rig) {
         *driver = match driver {
             Driver::Skirt(skirt) => Driver::Skirt(skirt_driver(*skirt)),
             Driver::Blend(constraint) => Driver::Blend(blend_constraint(constraint)),
+            Driver::Leg(of) => Driver::Leg(leg(of)),
         };
     }
 }

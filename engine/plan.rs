@@ -15,6 +15,7 @@ use crate::chain::LayerPlan;
 use crate::channel::ChannelLayout;
 use crate::collider::{Collider, Mask, PlacedShape, StaticCollider};
 use crate::driver::{self, Driver};
+use crate::leg::LegPlan;
 use crate::limit::{self, LimitPlan};
 use crate::pose::{JointTransform, ModelTransform, Rigid};
 use crate::rig::Rig;
@@ -61,6 +62,10 @@ pub struct Plan {
     pub drivers: Vec<Driver>,
     /// Where its channels are.
     pub channels: ChannelLayout,
+    /// The legs in the rig's order. `[Q4]`
+    pub legs: Vec<LegPlan>,
+    /// For each of `drivers`, the leg that it is.
+    pub leg_of_driver: Vec<Option<usize>>,
 }
 
 /// What a moving swing joint hangs on.
@@ -181,6 +186,8 @@ impl Plan {
             place_of_swing[source] = Some(place);
         }
         let statics = rig.colliders.iter().map(|c| place_static(rig, &tree, c));
+        // A rig whose drivers go round in circles is refused by its check.
+        let order = driver::run_order(rig).unwrap_or((0..rig.drivers.len()).collect());
         let mut plan = Self {
             parents: rig.joints.iter().map(|joint| joint.parent).collect(),
             rest: rig.joints.iter().map(|joint| joint.rest).collect(),
@@ -197,7 +204,15 @@ impl Plan {
             meets: Vec::new(),
             layers: Vec::new(),
             layers_of_depth: Vec::new(),
-            drivers: drivers_in_order(rig),
+            drivers: order
+                .iter()
+                .map(|&index| rig.drivers[index].clone())
+                .collect(),
+            legs: rig
+                .legs()
+                .map(|leg| LegPlan::new(rig, &tree.model, leg))
+                .collect(),
+            leg_of_driver: order.iter().map(|&index| leg_of(rig, index)).collect(),
             channels: ChannelLayout::new(&rig.channels),
         };
         for &(_, source, bone) in &moving {
@@ -412,13 +427,11 @@ fn by_depth(rig: &Rig, tree: &SwingTree) -> Vec<(usize, usize)> {
     order
 }
 
-/// The drivers in the order in which they run; in the rig's where they go round in circles, which a check refuses.
-fn drivers_in_order(rig: &Rig) -> Vec<Driver> {
-    let order = driver::run_order(rig).unwrap_or((0..rig.drivers.len()).collect());
-    order
-        .into_iter()
-        .map(|index| rig.drivers[index].clone())
-        .collect()
+/// Which of the rig's legs driver `index` is.
+fn leg_of(rig: &Rig, index: usize) -> Option<usize> {
+    let is_leg = |driver: &Driver| matches!(driver, Driver::Leg(_));
+    let before = rig.drivers[..index].iter().filter(|driver| is_leg(driver));
+    is_leg(&rig.drivers[index]).then(|| before.count())
 }
 
 fn ranges_of_equal(values: impl Iterator<Item = usize>) -> Vec<Range<usize>> {

@@ -9,6 +9,7 @@ use crate::chain::ChainLayer;
 use crate::channel::ChannelSet;
 use crate::collider::StaticCollider;
 use crate::driver::{self, Driver, MOST_SOURCES};
+use crate::leg::LegChain;
 use crate::pose::{JointTransform, ModelTransform};
 use crate::swing::{SwingJoint, Tip};
 
@@ -116,6 +117,12 @@ impl Rig {
             if sources > MOST_SOURCES {
                 return Err(RigFault::Sources { index, sources });
             }
+            if let Driver::Leg(leg) = driver {
+                let under = |joint, above| joint != above && self.is_below(joint, above);
+                if !under(leg.lower, leg.upper) || !under(leg.foot, leg.lower) {
+                    return Err(RigFault::Leg { index });
+                }
+            }
         }
         driver::run_order(self)
             .map(drop)
@@ -156,6 +163,14 @@ impl Rig {
         let root = self.root_correction.iter();
         all.extend(root.map(|&joint| ("root correction", 0, joint)));
         all
+    }
+
+    /// The legs of the rig, in its order: what anchors of feet are counted by. `[Q4]`
+    pub fn legs(&self) -> impl Iterator<Item = &LegChain> {
+        self.drivers.iter().filter_map(|driver| match driver {
+            Driver::Leg(leg) => Some(leg),
+            Driver::Skirt(_) | Driver::Blend(_) => None,
+        })
     }
 
     /// The children of `joint`, ascending.
@@ -203,6 +218,12 @@ pub enum RigFault {
         index: usize,
         /// How many it has.
         sources: usize,
+    },
+    /// A leg whose joints do not hang on each other.
+    #[error("driver {index}: a leg; expected its foot below its lower joint below its upper one")]
+    Leg {
+        /// Which driver.
+        index: usize,
     },
     /// Drivers that wait for each other.
     #[error("drivers that read each other: {0}")]

@@ -1,4 +1,4 @@
-//! Driving: joints that follow other joints, in every animated pose. `[Q1]` `[Q2]`
+//! Driving: joints that follow other joints, and feet that are held, in every animated pose. `[Q1]` `[Q2]` `[Q4]`
 //!
 //! Runs in [`FrameSystems::Driving`], once per frame, after sampling. Reads and writes the poses of the actor's slot:
 //! those of the substeps and the one the frame shows. What it writes is animation to all that comes after: swing joints
@@ -10,6 +10,7 @@ use bevy_ecs::prelude::*;
 use bevy_math::Quat;
 
 use super::FrameSystems;
+use super::footing::plant_leg;
 use super::substeps::{Workers, for_each_slot};
 use crate::crowd::{Crowds, Slot};
 use crate::driver::{Driver, MOST_LAG, SkirtDriver};
@@ -33,6 +34,10 @@ fn drive_slot(plan: &Plan, slot: &mut Slot) {
     slot.lagged.resize_with(plan.drivers.len(), VecDeque::new);
     let joints = plan.rest.len();
     for (index, driver) in plan.drivers.iter().enumerate() {
+        if let Some(leg) = plan.leg_of_driver[index] {
+            plant_leg(plan, leg, slot);
+            continue;
+        }
         // The frame's own pose first: what a late driver reads is this pose of some frames ago.
         let late = match driver {
             Driver::Skirt(skirt) if skirt.lag > 0 => {
@@ -86,6 +91,8 @@ fn drive(plan: &Plan, driver: &Driver, pose: &mut [JointTransform], late: Option
         Driver::Blend(constraint) => {
             pose[joint] = constraint.local(&plan.parents, pose);
         }
+        // A leg acts where its foot is held, see `plant_leg`.
+        Driver::Leg(_) => {}
     }
     let healthy = pose[joint].is_finite();
     if !healthy {

@@ -14,6 +14,7 @@ use bevy_ecs::world::World;
 pub mod chain_collision;
 pub mod collision;
 pub mod driving;
+pub mod footing;
 pub mod forces;
 pub mod integration;
 pub mod layering;
@@ -40,7 +41,7 @@ pub enum FrameSystems {
     Sampling,
     /// The actor's layers lie over these poses.
     Layering,
-    /// Driven joints follow the joints that drive them, in each of these poses.
+    /// Held feet stand where they are held and driven joints follow the joints that drive them, in each of these poses.
     Driving,
     /// Each substep has its animated pose in model space.
     Propagation,

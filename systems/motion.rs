@@ -49,7 +49,8 @@ impl WorldFromActor {
         self.translation.is_finite() && self.rotation.is_finite()
     }
 
-    fn rigid(&self) -> Rigid<f32> {
+    /// As a rigid transform; a rotation that is none stands straight.
+    pub(crate) fn rigid(&self) -> Rigid<f32> {
         Rigid {
             t: self.translation.into(),
             r: rotation::unit_or_identity(self.rotation.into()),
@@ -122,14 +123,15 @@ pub(super) fn measure_motion(
     for (seat, profile, placed, mut known) in &mut actors {
         let slot = &mut crowds.0[seat.crowd].slots[seat.slot];
         slot.group.motion.clear();
+        slot.teleported = false;
         // The new place is seen by the next frame that takes time. `[T2]`
         if slot.schedule.idle || !placed.is_finite() {
             continue;
         }
         let before = known.before.replace(*placed).unwrap_or(*placed);
         let teleported = core::mem::take(&mut known.teleported);
-        if slot.schedule.reset || teleported || before == *placed || jumps(&before, placed, profile)
-        {
+        slot.teleported = teleported || jumps(&before, placed, profile);
+        if slot.schedule.reset || slot.teleported || before == *placed {
             continue;
         }
         let split = profile.split_motion && profile.substeps == SubstepPolicy::Fixed;

@@ -10,6 +10,7 @@ use bevy_ecs::prelude::*;
 use bevy_math::Vec3;
 
 use super::FrameSystems;
+use super::footing::place_anchors;
 use super::motion::{ActorMotion, WorldFromActor, measure_motion};
 use crate::account::Explanation;
 use crate::chain::ChainLayer;
@@ -80,6 +81,7 @@ pub fn add(schedule: &mut Schedule) {
         seat_actors,
         cut_frames,
         measure_motion,
+        place_anchors,
     );
     schedule.add_systems(systems.chain().in_set(FrameSystems::Preparation));
 }
@@ -235,7 +237,11 @@ fn seat_actors(
         let state = seat.and_then(|seat| {
             let old = &mut crowds.0[seat.crowd];
             let carried = old.plan.same_shape(plan);
-            let slot = core::mem::take(&mut old.slots[seat.slot]);
+            let mut slot = core::mem::take(&mut old.slots[seat.slot]);
+            if old.plan.legs != plan.legs {
+                // Where another leg's sole was caught is no place for this one's.
+                slot.footing.legs.clear();
+            }
             carried.then_some(slot)
         });
         let slot = crowds.0[crowd].seat(entity);

@@ -7,6 +7,7 @@ use bevy_ecs::prelude::*;
 use bevy_math::{Quat, Vec3};
 
 use super::FrameSystems;
+use super::footing::report_feet;
 use super::preparation::Seat;
 use crate::account::Explanation;
 use crate::chain::ChainReadout;
@@ -23,7 +24,8 @@ use crate::swing::{SwingReadout, SwingResult};
 
 /// Registers the systems.
 pub fn add(schedule: &mut Schedule) {
-    schedule.add_systems(write_poses.in_set(FrameSystems::Writeback));
+    let systems = (write_poses, report_feet);
+    schedule.add_systems(systems.chain().in_set(FrameSystems::Writeback));
 }
 
 fn write_poses(

@@ -9,6 +9,9 @@ use bevy_ecs::entity::Entity;
 use bevy_math::{Quat, Vec3};
 use flounce::clip::{Clip, ClipPlayer, Interpolation, Repeat, Track, TrackValues};
 use flounce::collider::{Collider, Mask, Shape, StaticCollider};
+use flounce::driver::Driver;
+use flounce::foot::{FootAnchor, FootAnchors, FootRecord};
+use flounce::leg::LegChain;
 use flounce::pose::{AnimatedPose, JointTransform, ModelPose};
 use flounce::profile::SwingProfile;
 use flounce::rig::{Joint, Rig};
@@ -163,4 +166,52 @@ fn an_actor_with_poses_from_the_host_allocates_nothing_after_warm_up() {
     for rate in [24.0, 60.0, 144.0] {
         assert_eq!(run(None, rate), 0, "at {rate} Hz");
     }
+}
+
+/// Beside the strand a leg of three joints.
+fn rig_with_leg() -> Rig {
+    let mut rig = rig();
+    for (source, parent) in [(5, 0), (6, 5), (7, 6)] {
+        rig.joints.push(Joint {
+            name: format!("joint_{source}"),
+            source,
+            parent: Some(parent),
+            rest: JointTransform::rigid(Vec3::new(0.0, -0.4, 0.01), Quat::IDENTITY),
+        });
+    }
+    rig.drivers.push(Driver::Leg(LegChain {
+        name: "leg".to_owned(),
+        upper: 5,
+        lower: 6,
+        foot: 7,
+        sole: Vec3::new(0.0, -0.1, 0.0),
+        pole: None,
+    }));
+    rig
+}
+
+#[test]
+fn q4_a_held_foot_allocates_nothing_after_warm_up() {
+    let mut host = Headless::new();
+    host.world.insert_resource(Workers::One);
+    let entity = host.spawn_rig(&rig_with_leg());
+    let parts = (
+        ClipPlayer::new(clip(), Repeat::Loop),
+        FootAnchors(vec![Some(FootAnchor::here(0))]),
+        FootRecord::default(),
+    );
+    let actor = host.spawn_actor(entity, parts);
+    let mut before = 0;
+    for frame in 0..WARM_UP + COUNTED {
+        if frame == WARM_UP {
+            before = allocations();
+        }
+        let mut anchors = host.world.get_mut::<FootAnchors>(actor).expect("set above");
+        // Let go of and caught anew now and then.
+        anchors.0[0] = (frame % 50 > 5).then(|| FootAnchor::here((frame / 50) as u32));
+        host.run_to(frame as f64 / 60.0).expect("time goes on");
+    }
+    assert_eq!(allocations() - before, 0);
+    let record = host.world.get::<FootRecord>(actor).expect("set above");
+    assert!(record.looks as usize > COUNTED / 2, "the foot was held");
 }

@@ -60,7 +60,8 @@ pub fn moving_swings(rig: &Rig) -> Vec<&SwingJoint> {
     moving.map(|(_, swing)| swing).collect()
 }
 
-/// Every property that `rig` moves: the swing joints' in the rig's order, then those of driven joints, each once.
+/// Every property that `rig` moves by itself: the swing joints' in the rig's order, then those of driven joints, each
+/// once. Legs move only where feet are held, see [`leg_properties`].
 pub fn moved_properties(rig: &Rig) -> Vec<(usize, Property)> {
     let moving = moving_swings(rig).into_iter();
     let mut moved: Vec<(usize, Property)> = moving
@@ -73,6 +74,7 @@ pub fn moved_properties(rig: &Rig) -> Vec<(usize, Property)> {
         let driven: &[Property] = match driver {
             Driver::Skirt(_) => &[Property::Rotation],
             Driver::Blend(_) => &[Property::Rotation, Property::Translation, Property::Scale],
+            Driver::Leg(_) => &[],
         };
         for &property in driven {
             let entry = (driver.joint(), property);
@@ -82,4 +84,10 @@ pub fn moved_properties(rig: &Rig) -> Vec<(usize, Property)> {
         }
     }
     moved
+}
+
+/// The properties that the legs of `rig` move where anchors hold their feet. `[Q4]`
+pub fn leg_properties(rig: &Rig) -> impl Iterator<Item = (usize, Property)> {
+    let joints = rig.legs().flat_map(|leg| [leg.upper, leg.lower, leg.foot]);
+    joints.map(|joint| (joint, Property::Rotation))
 }

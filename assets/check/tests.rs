@@ -296,3 +296,38 @@ fn findings_of_a_simulation_find_their_place() {
     found.add([moving]);
     assert_eq!(found.findings[0].topic, Topic::AtRest, "{found}");
 }
+
+#[test]
+fn q4_a_straight_leg_without_a_pole_is_noted_and_one_that_swings_is_warned_of() {
+    let leg = |more: &str, chains: &str| {
+        let leg = "name: \"left\", upper: \"strand_01\", lower: \"strand_02\", foot: \"strand_03\"";
+        let text = format!("(version: 1, legs: [({leg}, {more})], chains: [{chains}])");
+        report(&strand(3, 0.1), &text, &Use::default()).to_string()
+    };
+    let note = "leg \"left\" is straight at rest and has no pole";
+    let shown = leg("", "");
+    assert!(shown.contains(note), "{shown}");
+    assert!(
+        shown.contains("0 static colliders, 1 leg\n") && shown.contains("Next: hold the feet"),
+        "{shown}"
+    );
+    let shown = leg("pole: (0, 0, 1)", "(root: \"strand_02\")");
+    assert!(!shown.contains(note), "{shown}");
+    assert!(
+        shown.contains(
+            "the leg of \"strand_03\" (node 4) reads \"strand_02\" (node 3), which swings"
+        ),
+        "{shown}"
+    );
+}
+
+#[test]
+fn q4_a_joint_of_a_leg_that_another_driver_sets_is_a_fault() {
+    let text = "(version: 1, legs: [(name: \"left\", upper: \"strand_01\", lower: \"strand_02\", foot: \"strand_03\")], \
+                blend_constraints: [(joint: \"strand_02\", sources: [(joint: \"hips\", weight: (1, 1, 1))])])";
+    let shown = report(&strand(3, 0.1), text, &Use::default()).to_string();
+    assert!(
+        shown.contains("\"strand_02\" (node 3) is set by a leg and by a blend constraint"),
+        "{shown}"
+    );
+}

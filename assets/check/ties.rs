@@ -1,9 +1,12 @@
 //! What ties joints together: chain layers, drivers, and lines that start inside a collider.
 
+use bevy_math::Vec3;
+
 use super::bones::{Bone, Bones};
 use super::{Finding, Severity, Topic, listed};
 use crate::chain::ChainLayer;
 use crate::driver::Driver;
+use crate::leg::{LegChain, Limb};
 use crate::rig::RigFault;
 
 pub(super) fn inspect(bones: &Bones<'_>) -> Vec<Finding> {
@@ -15,6 +18,7 @@ pub(super) fn inspect(bones: &Bones<'_>) -> Vec<Finding> {
     findings.extend(cycle(bones));
     findings.extend(doubled_drivers(bones));
     findings.extend(drivers_of_swing(bones));
+    findings.extend(bones.rig.legs().filter_map(|leg| straight_leg(bones, leg)));
     findings
 }
 
@@ -136,8 +140,11 @@ fn cycle(bones: &Bones<'_>) -> Option<Finding> {
 fn doubled_drivers(bones: &Bones<'_>) -> Vec<Finding> {
     let drivers = &bones.rig.drivers;
     let twice = |(index, driver): (usize, &Driver)| {
-        let joint = driver.joint();
-        let before = drivers[..index].iter().find(|d| d.joint() == joint)?;
+        let taken = |joint: &usize| drivers[..index].iter().find(|d| d.sets().contains(joint));
+        let sets = driver.sets();
+        let (joint, before) = sets
+            .iter()
+            .find_map(|&joint| Some((joint, taken(&joint)?)))?;
         Some(fault(
             format!(
                 "{} is set by a {} and by a {}",
@@ -156,7 +163,11 @@ fn drivers_of_swing(bones: &Bones<'_>) -> Vec<Finding> {
     let parents = &bones.tree.parents;
     let mut findings = Vec::new();
     for driver in &bones.rig.drivers {
-        let read = driver.reads(parents);
+        let mut read = driver.reads(parents);
+        if matches!(driver, Driver::Leg(_)) {
+            // A leg that swings does not stay where it is put.
+            read.extend(driver.sets());
+        }
         let moving: Vec<usize> = read
             .into_iter()
             .filter(|&joint| bones.of(joint).is_some_and(Bone::moves))
@@ -176,4 +187,22 @@ fn drivers_of_swing(bones: &Bones<'_>) -> Vec<Finding> {
         }
     }
     findings
+}
+
+/// A leg of which nothing says to which side it bends.
+fn straight_leg(bones: &Bones<'_>, leg: &LegChain) -> Option<Finding> {
+    let at = |joint: usize| Vec3::from(bones.tree.model[joint].rigid.t);
+    let limb = Limb {
+        hip: at(leg.upper),
+        knee: at(leg.lower),
+        ankle: at(leg.foot),
+    };
+    (leg.pole.is_none() && limb.side().is_none()).then(|| {
+        Finding::new(
+            Severity::Note,
+            Topic::Bones,
+            format!("leg \"{}\" is straight at rest and has no pole", leg.name),
+            "its knee bends forward (+Z of the model) where the animation has it straight; `pole` names another side",
+        )
+    })
 }

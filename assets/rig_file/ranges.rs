@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use globset::Glob;
 
 use super::schema::{
-    BakeCurveRule, BlendConstraintRule, ChainRule, ColliderRule, LayerRule, Parameters,
+    BakeCurveRule, BlendConstraintRule, ChainRule, ColliderRule, LayerRule, LegRule, Parameters,
     PlacementRule, Rules, ShapeRule, SkirtDriverRule, StaticRule,
 };
 use crate::assets::text::{Faults, FieldPath, VERSION, did_you_mean, quoted};
@@ -58,6 +58,10 @@ pub(super) fn check(rules: &Rules) -> Faults {
     }
     for (index, layer) in rules.layers.iter().enumerate() {
         check_layer(layer, &root.field("layers").index(index), &mut faults);
+    }
+    for (index, leg) in rules.legs.iter().enumerate() {
+        let path = root.field("legs").index(index);
+        check_leg(leg, &rules.legs[..index], &path, &mut faults);
     }
     for (index, driver) in rules.skirt_drivers.iter().enumerate() {
         let path = root.field("skirt_drivers").index(index);
@@ -218,6 +222,26 @@ fn check_layer(layer: &LayerRule, path: &FieldPath, faults: &mut Faults) {
         faults.add(&path.field("smoothing"), fault);
     }
     check_mask(layer.mask.as_deref(), &path.field("mask"), faults);
+}
+
+fn check_leg(leg: &LegRule, before: &[LegRule], path: &FieldPath, faults: &mut Faults) {
+    let name = path.field("name");
+    if leg.name.is_empty() {
+        faults.add(
+            &name,
+            "found no name, expected one that scenes can refer to",
+        );
+    } else if before.iter().any(|other| other.name == leg.name) {
+        let fault = format!(
+            "found {} twice, expected a name of its own",
+            quoted(&leg.name)
+        );
+        faults.add(&name, fault);
+    }
+    point(leg.sole, &path.field("sole"), faults);
+    if let Some(pole) = leg.pole {
+        direction(pole, &path.field("pole"), faults);
+    }
 }
 
 fn check_skirt_driver(driver: &SkirtDriverRule, path: &FieldPath, faults: &mut Faults) {

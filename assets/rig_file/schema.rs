@@ -42,6 +42,9 @@ pub struct Rules {
     /// Rings of neighbouring chains that keep together. `[X6]` `[M1]`
     #[serde(default, skip_serializing_if = "is_default")]
     pub layers: Vec<LayerRule>,
+    /// Legs whose soles scenes and programs can hold in place; the order is that of the anchors. `[Q4]`
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub legs: Vec<LegRule>,
     /// Joints that follow a part of another joint's rotation: skirts over legs. `[Q1]`
     #[serde(default, skip_serializing_if = "is_default")]
     pub skirt_drivers: Vec<SkirtDriverRule>,
@@ -349,6 +352,32 @@ impl Default for LayerRule {
 )]
 fn is_true(value: &bool) -> bool {
     *value
+}
+
+/// A leg whose sole can be held where it is. `[Q4]`
+///
+/// Joints between these three keep their animation against their parents.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename = "Leg")]
+pub struct LegRule {
+    /// What scenes and messages call it; no two legs alike.
+    pub name: String,
+    /// The joint at the hip.
+    pub upper: String,
+    /// The joint at the knee, below `upper`.
+    pub lower: String,
+    /// The joint at the ankle, below `lower`.
+    pub foot: String,
+    /// The point of the foot that stays in place, in the foot's joint space. Default its origin.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub sole: [f32; 3],
+    /// The side to which the leg bends where it is animated straight: a direction in the space of `upper`'s parent, any
+    /// length but 0. Default that of the rest pose; where the leg is straight there too, forward.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub pole: Option<[f32; 3]>,
+    /// A model without these joints is fine: the leg is left out with a warning. Default false.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub optional: bool,
 }
 
 /// A joint that follows a part of another's rotation. `[Q1]`

@@ -1,5 +1,6 @@
-//! Chain layers, drivers and bake curves from rules, on the joints of a model.
+//! Chain layers, legs, drivers and bake curves from rules, on the joints of a model.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bevy_math::{Quat, Vec3};
@@ -9,7 +10,7 @@ use super::build::mask;
 use super::names::Names;
 use super::pick::matcher;
 use super::schema::{
-    BakeCurveRule, BlendConstraintRule, LayerRule, PlacementRule, ProductRule, Rules,
+    BakeCurveRule, BlendConstraintRule, LayerRule, LegRule, PlacementRule, ProductRule, Rules,
     SkirtDriverRule,
 };
 use crate::assets::text::{Faults, FieldPath, quoted};
@@ -17,16 +18,24 @@ use crate::chain::ChainLayer;
 use crate::clip::{Clip, Interpolation, Track, TrackValues};
 use crate::driver::{BlendConstraint, BlendField, BlendSource, Driver, SkirtDriver};
 use crate::euler::{self, EulerProduct};
+use crate::leg::LegChain;
 use crate::pose::JointTransform;
 use crate::rig::Rig;
 
-/// Adds the layers and drivers of `rules` to `out`, in the file's order: constraints, then skirt drivers.
+/// Adds the layers and drivers of `rules` to `out`, in the file's order: legs, then constraints, then skirt drivers.
 pub(super) fn resolve(rules: &Rules, names: &Names<'_>, rig: &Rig, out: &mut Resolution) {
     let root = FieldPath::default();
     for (index, rule) in rules.layers.iter().enumerate() {
         let path = root.field("layers").index(index);
         let layer = layer(rule, names, &path, out);
         out.layers.extend(layer);
+    }
+    let mut owners: BTreeMap<usize, usize> = BTreeMap::new();
+    for (index, rule) in rules.legs.iter().enumerate() {
+        let path = root.field("legs").index(index);
+        let leg = leg(rule, names, rig, &path, out);
+        let leg = leg.filter(|leg| claim(rules, rig, leg, index, &mut owners, out));
+        out.drivers.extend(leg.map(Driver::Leg));
     }
     for (index, rule) in rules.blend_constraints.iter().enumerate() {
         let path = root.field("blend_constraints").index(index);
@@ -59,6 +68,69 @@ fn layer(
         smoothing: rule.smoothing,
         mask: mask(rule.mask.as_deref()),
     })
+}
+
+/// Three joints that hang on each other.
+fn leg(
+    rule: &LegRule,
+    names: &Names<'_>,
+    rig: &Rig,
+    path: &FieldPath,
+    out: &mut Resolution,
+) -> Option<LegChain> {
+    let parts = [
+        ("upper", &rule.upper),
+        ("lower", &rule.lower),
+        ("foot", &rule.foot),
+    ];
+    let find =
+        |(field, name): (&str, &String)| out.find(names, name, &path.field(field), rule.optional);
+    let [upper, lower, foot] = parts.map(find);
+    let (upper, lower, foot) = (upper?, lower?, foot?);
+    let mut hangs = |field: &str, joint: usize, above: usize| {
+        let below = joint != above && rig.is_below(joint, above);
+        if !below {
+            let (joint, above) = (rig.describe(joint), rig.describe(above));
+            let fault = format!("found {joint}, expected a joint below {above}");
+            out.faults.add(&path.field(field), fault);
+        }
+        below
+    };
+    let hang = hangs("lower", lower, upper) & hangs("foot", foot, lower);
+    hang.then(|| LegChain {
+        name: rule.name.clone(),
+        upper,
+        lower,
+        foot,
+        sole: rule.sole.into(),
+        pole: rule.pole.map(Vec3::from),
+    })
+}
+
+/// Whether no leg before `leg`, which is `legs[index]`, has one of its joints; else that is a fault.
+fn claim(
+    rules: &Rules,
+    rig: &Rig,
+    leg: &LegChain,
+    index: usize,
+    owners: &mut BTreeMap<usize, usize>,
+    out: &mut Resolution,
+) -> bool {
+    for joint in [leg.upper, leg.lower, leg.foot] {
+        let owner = *owners.entry(joint).or_insert(index);
+        if owner != index {
+            let fault = format!(
+                "leg {} has {}, which leg {} (legs[{owner}]) has too; expected each joint in one leg",
+                quoted(&leg.name),
+                rig.describe(joint),
+                quoted(&rules.legs[owner].name)
+            );
+            out.faults
+                .add(&FieldPath::default().field("legs").index(index), fault);
+            return false;
+        }
+    }
+    true
 }
 
 fn skirt_driver(

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::Stage;
 use crate::action::Channel;
 use crate::assets::bake::for_file;
-use crate::assets::bake::moved::{Property, moved_properties, push};
+use crate::assets::bake::moved::{Property, leg_properties, moved_properties, push};
 use crate::assets::check::counted;
 use crate::assets::patch::{BakedClip, BakedTarget, BakedTrack, BakedValues};
 use crate::channel::{ChannelKind, ChannelLayout, ChannelPose};
@@ -34,6 +34,9 @@ impl Baked {
         let mut moved = moved_properties(&stage.rig);
         moved.extend(tracks().filter_map(|track| animated(&stage.rig, track)));
         moved.extend(acted(stage, actor));
+        if stage.has_anchors(actor) {
+            moved.extend(leg_properties(&stage.rig));
+        }
         moved.sort_unstable();
         moved.dedup();
         let layout = ChannelLayout::new(&stage.rig.channels);

@@ -15,6 +15,7 @@ use crate::assets::state_hash::StateHash;
 use crate::assets::text::{Faults, FieldPath};
 use crate::channel::ChannelPose;
 use crate::clip::{Clip, ClipPlayer, Playback, Repeat};
+use crate::foot::{FootAnchors, FootReadout};
 use crate::layer::{LayerReadout, Layers};
 use crate::swing::SwingReadout;
 use crate::systems::plugin::Headless;
@@ -72,6 +73,9 @@ impl Cast {
         );
         let entity = host.spawn_actor(rig, parts);
         let mut spawned = host.world.entity_mut(entity);
+        if !actor.feet.is_empty() {
+            spawned.insert((FootAnchors::default(), FootReadout::default()));
+        }
         if let Some(wind) = scene.wind() {
             spawned.insert(wind);
         }

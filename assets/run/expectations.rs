@@ -4,6 +4,7 @@ use std::path::Path;
 
 use bevy_math::Vec3;
 
+use super::feet::FeetWatch;
 use super::measures::{self, Measures, share};
 use super::{Stage, Verdict, point};
 use crate::assets::Error;
@@ -34,6 +35,8 @@ struct Watched<'s> {
     frame: Option<u64>,
     /// The worst that was seen, in the expectation's own measure, and where.
     worst: Option<(f32, String)>,
+    /// Of an expectation about feet.
+    feet: Option<FeetWatch>,
 }
 
 impl<'s> Judge<'s> {
@@ -59,7 +62,8 @@ impl<'s> Judge<'s> {
                 | Expectation::Settles { .. } => (None, Some(u64::MAX)),
                 Expectation::LengthsKept { .. }
                 | Expectation::NoPenetration { .. }
-                | Expectation::LayerTurns { .. } => (None, None),
+                | Expectation::LayerTurns { .. }
+                | Expectation::FeetPlanted { .. } => (None, None),
             };
             let found = joint.map(|joint| swing_of(rig, joint));
             if let Some(Err(why)) = &found {
@@ -69,12 +73,21 @@ impl<'s> Judge<'s> {
                 faults.push(format!("expectations[{index}].{why}"));
                 None
             });
+            let feet = match *expectation {
+                Expectation::FeetPlanted {
+                    within,
+                    at_most_deg,
+                    ..
+                } => Some(FeetWatch::new(scene.actor_count(), within, at_most_deg)),
+                _ => None,
+            };
             watched.push(Watched {
                 expectation,
                 swing: found.and_then(Result::ok),
                 turned,
                 frame,
                 worst: None,
+                feet,
             });
         }
         refuse(scene.file(), faults)?;
@@ -89,7 +102,9 @@ impl<'s> Judge<'s> {
             }
             let only = watched.expectation.actor();
             for actor in (0..stage.actors.len()).filter(|&actor| only.is_none_or(|o| o == actor)) {
-                if let Some((value, what)) = watched.see(stage, actor) {
+                if let Some(feet) = &mut watched.feet {
+                    feet.look(stage, actor, frame, time);
+                } else if let Some((value, what)) = watched.see(stage, actor) {
                     watched.keep(value, || format!("{what}, actor {actor} at {time:.4} s"));
                 }
             }
@@ -134,6 +149,9 @@ impl Watched<'_> {
                 holds: state.to_hex().starts_with(hash.as_str()),
                 message: format!("{expected}: found {state}"),
             };
+        }
+        if let Some(feet) = &self.feet {
+            return feet.verdict(&expected);
         }
         // What was never looked at is not known to hold.
         let Some((value, place)) = &self.worst else {
@@ -270,6 +288,13 @@ impl Watched<'_> {
             }
             Expectation::Settles { within_seconds, .. } => {
                 format!("settles within {within_seconds} s")
+            }
+            Expectation::FeetPlanted {
+                within,
+                at_most_deg,
+                ..
+            } => {
+                format!("feet planted within {within} m, turning at most {at_most_deg}° per frame")
             }
         }
     }

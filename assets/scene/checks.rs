@@ -2,6 +2,7 @@
 
 use std::ops::RangeInclusive;
 
+use super::feet;
 use super::schema::{ActorRule, Expectation, Output, PropertiesRule, SceneRules};
 use super::stays_inside;
 use super::world::WindRule;
@@ -211,6 +212,7 @@ fn actor(rule: &ActorRule, path: &FieldPath, faults: &mut Faults) {
             faults,
         );
     }
+    feet::check(&rule.feet, path, faults);
     properties(&rule.properties, &path.field("properties"), faults);
 }
 
@@ -281,7 +283,9 @@ fn expectation(rules: &SceneRules, expected: &Expectation, path: &FieldPath, fau
     }
     let mut distance = |field: &str, value| in_range(value, 0.0..=1e6, &path.field(field), faults);
     match expected {
-        Expectation::TipAt { within, .. } | Expectation::LengthsKept { within, .. } => {
+        Expectation::TipAt { within, .. }
+        | Expectation::LengthsKept { within, .. }
+        | Expectation::FeetPlanted { within, .. } => {
             distance("within", *within);
         }
         Expectation::NoPenetration { deeper_than, .. } => distance("deeper_than", *deeper_than),
@@ -324,7 +328,8 @@ fn expectation(rules: &SceneRules, expected: &Expectation, path: &FieldPath, fau
                 faults.add(&path.field("hash"), fault);
             }
         }
-        Expectation::LargestStep { at_most_deg, .. } => {
+        Expectation::LargestStep { at_most_deg, .. }
+        | Expectation::FeetPlanted { at_most_deg, .. } => {
             in_range(
                 *at_most_deg,
                 0.0..=180.0,

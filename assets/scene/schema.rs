@@ -3,6 +3,7 @@
 use bevy_math::Vec3;
 use serde::{Deserialize, Serialize};
 
+use super::feet::FootRule;
 use super::world::{MoveRule, WindRule};
 use crate::assets::layers::{ClipFileRule, LayerRule};
 use crate::profile::SwingProfile;
@@ -71,6 +72,14 @@ fn sixty() -> f64 {
     60.0
 }
 
+fn half_a_millimetre() -> f32 {
+    0.0005
+}
+
+fn five() -> f32 {
+    5.0
+}
+
 fn one_actor() -> Vec<ActorRule> {
     vec![ActorRule::default()]
 }
@@ -109,6 +118,9 @@ pub struct ActorRule {
     /// Times at which they are put at rest and settle, seconds. Default none. `[S10]`
     #[serde(skip_serializing_if = "is_default")]
     pub resets: Vec<f32>,
+    /// What holds their feet: legs of the rig file. Default nothing. `[Q4]`
+    #[serde(skip_serializing_if = "is_default")]
+    pub feet: Vec<FootRule>,
     /// What they have.
     #[serde(skip_serializing_if = "is_default")]
     pub properties: PropertiesRule,
@@ -128,6 +140,7 @@ impl Default for ActorRule {
             columns: None,
             moves: Vec::new(),
             resets: Vec::new(),
+            feet: Vec::new(),
             properties: PropertiesRule::default(),
         }
     }
@@ -346,6 +359,18 @@ pub enum Expectation {
         #[serde(default, skip_serializing_if = "is_default")]
         actor: Option<usize>,
     },
+    /// Feet stay where they are held, and no joint of a held leg pops. `[Q4]`
+    FeetPlanted {
+        /// Largest distance of a sole from where it is wholly held, metres, ≥ 0. Default 0.0005.
+        #[serde(default = "half_a_millimetre")]
+        within: f32,
+        /// Largest turn of a joint of a held leg between two frames, degrees in the world, 0 to 180. Default 5.
+        #[serde(default = "five")]
+        at_most_deg: f32,
+        /// Which actor. Default all.
+        #[serde(default, skip_serializing_if = "is_default")]
+        actor: Option<usize>,
+    },
     /// The state of all actors after the last frame has this hash, the same on every machine.
     StateHash {
         /// 16 to 64 lower-case hexadecimal digits: the hash, or its start.
@@ -365,7 +390,8 @@ impl Expectation {
             | Self::AtLimit { actor, .. }
             | Self::RingLength { actor, .. }
             | Self::LayerTurns { actor, .. }
-            | Self::Settles { actor, .. } => *actor,
+            | Self::Settles { actor, .. }
+            | Self::FeetPlanted { actor, .. } => *actor,
             Self::StateHash { .. } => None,
         }
     }

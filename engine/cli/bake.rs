@@ -27,7 +27,7 @@ use super::{Rigged, bytes, file_size, progress_bar, read_rigged, show_warnings, 
 pub struct BakeArguments {
     /// The model: .glb, .gltf or .vrm
     model: PathBuf,
-    /// The rig file (RON): which joints swing, and how
+    /// The rig file (RON): which joints swing, and how; its legs move in scenes only, see `flounce run`
     #[arg(long, value_name = "RIG.ron")]
     rig: PathBuf,
     /// The output, in a folder that exists; .glb or .vrm for a binary model, .gltf (with a .bin beside it) for a .gltf.

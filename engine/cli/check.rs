@@ -11,7 +11,7 @@ use flounce::swing::ActorProperties;
 use super::profile::ProfileArguments;
 use super::{refuse_model, show_warnings};
 
-/// Check a rig file against a model: names on both sides, passive joints, suspicious values.
+/// Check a rig file against a model: names on both sides, passive joints, legs, suspicious values.
 ///
 /// Nothing is written. Faults (the rig would be refused) give exit code 1; warnings do not.
 #[derive(Args)]

@@ -14,12 +14,14 @@ use super::{progress_bar, refuse_model, show_warnings};
 /// Run a scene and judge its expectations.
 ///
 /// Prints the inputs with their hashes, what ran, a hash of the end state (the same on every machine) and each
-/// expectation's verdict. Exit code 1 when one does not hold.
+/// expectation's verdict. Exit code 1 when one does not hold. A scene also says where and when feet of its actors stay in
+/// place, for the legs that the rig file names.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
     flounce run scenes/fox_walk.ron\n  \
     flounce run scenes/fox_walk.ron --out-dir out\n  \
     flounce run scenes/fox_walk.ron --hashes > frames.txt\n  \
+    flounce run scenes/feet.ron --out-dir out\n  \
     flounce run scenes/fox_walk.ron --profile delta=current --profile prewarm=0")]
 pub struct RunArguments {
     /// The scene file (RON)

@@ -126,6 +126,8 @@ fn driven(plan: &Plan, mut pose: Vec<JointTransform>) -> Vec<JointTransform> {
                 pose[skirt.joint].rotation = turned.into();
             }
             Driver::Blend(blend) => pose[blend.joint] = blend.local(&plan.parents, &pose),
+            // These actors have no anchors.
+            Driver::Leg(_) => {}
         }
     }
     pose

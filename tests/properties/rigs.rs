@@ -292,6 +292,8 @@ fn tie(mut driver: Driver, joints: usize) -> Driver {
                 source.joint %= blend.joint;
             }
         }
+        // Legs are no part of these rigs.
+        Driver::Leg(_) => {}
     }
     driver
 }
