@@ -15,7 +15,7 @@ mod checks;
 mod schema;
 
 pub(in crate::assets) use build::Surroundings;
-pub(in crate::assets) use checks::{check, check_clip_file};
+pub(in crate::assets) use checks::{check, check_clip_file, check_rows};
 pub use schema::{
-    BlendRule, ClipFileRule, KindRule, LayerRule, MaskRule, ReferenceRule, WindowRule,
+    BlendRule, ClipFileRule, KindRule, LayerRule, MaskRule, ReferenceRule, RowsRule, WindowRule,
 };

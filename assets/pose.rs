@@ -9,6 +9,7 @@ use super::layers::{self, LayerRule, Surroundings};
 use super::library::Library;
 use super::patch::{BakedClip, BakedTarget, BakedTrack, BakedValues};
 use super::rig_file::names::Names;
+use super::rig_file::ranges::in_range;
 use super::text::{Faults, FieldPath};
 use crate::channel::{ChannelKind, ChannelLayout, ChannelPose};
 use crate::clip::{ClipPlayer, Playback, Repeat};
@@ -16,6 +17,8 @@ use crate::layer::{LayerContribution, LayerReadout};
 use crate::pose::{JointTransform, LocalPose, ModelPose, ModelTransform, PoseHealth};
 use crate::rig::Rig;
 use crate::systems::plugin::Headless;
+
+mod files;
 
 /// What is asked for.
 #[derive(Clone, Debug, Default)]
@@ -54,6 +57,12 @@ pub struct Posed {
 pub fn pose(model: &Model, library: &Library, question: &PoseQuestion) -> Result<Posed, Error> {
     let mut faults = Faults::default();
     let root = FieldPath::default();
+    in_range(
+        question.at,
+        -3600.0..=3600.0,
+        &root.field("at"),
+        &mut faults,
+    );
     layers::check(&question.layers, &root.field("layers"), &mut faults);
     let whole = |faults: Faults| match faults.messages() {
         none if none.is_empty() => Ok(()),

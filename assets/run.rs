@@ -130,6 +130,7 @@ pub(super) fn stage_on(scene: &Scene, inputs: &Inputs) -> Result<Stage, Error> {
         .collect();
     let mut hashes = inputs.hashes.clone();
     hashes.append(&mut cast.read);
+    warnings.append(&mut cast.warnings);
     let (mut legs, mut faults) = (Vec::new(), Vec::new());
     for actor in scene.actors() {
         match feet::legs_of(&actor, rig) {

@@ -7,11 +7,17 @@ use std::sync::Arc;
 
 use bevy_ecs::entity::Entity;
 use bevy_math::{Quat, Vec3};
-use flounce::clip::{Clip, ClipPlayer, Interpolation, Repeat, Track, TrackValues};
+use flounce::additive::Side;
+use flounce::channel::ChannelPose;
+use flounce::clip::{Clip, ClipPlayer, Interpolation, Playback, Repeat, Track, TrackValues};
 use flounce::collider::{Collider, Mask, Shape, StaticCollider};
 use flounce::driver::Driver;
 use flounce::foot::{FootAnchor, FootAnchors, FootRecord};
+use flounce::layer::{
+    BlendClip, Layer, LayerKind, LayerReadout, LayerSource, Layers, Missing, Reference,
+};
 use flounce::leg::LegChain;
+use flounce::mask::JointMask;
 use flounce::pose::{AnimatedPose, JointTransform, ModelPose};
 use flounce::profile::SwingProfile;
 use flounce::rig::{Joint, Rig};
@@ -158,6 +164,61 @@ fn a_clip_driven_actor_allocates_nothing_after_warm_up() {
     let player = ClipPlayer::new(clip(), Repeat::Loop);
     for rate in [24.0, 60.0, 144.0] {
         assert_eq!(run(Some(&player), rate), 0, "at {rate} Hz");
+    }
+}
+
+/// One layer of every kind over the clip, with its readouts.
+fn layers() -> Layers {
+    let still = clip();
+    let playback = || Playback::new(Arc::clone(&still), Repeat::Loop);
+    let blended = (0..2).map(|n| BlendClip {
+        playback: playback(),
+        weight: 1.0 + n as f32,
+    });
+    let sources = [
+        LayerSource::Clip(playback()),
+        LayerSource::Clip(playback()),
+        LayerSource::Blend {
+            clips: blended.collect(),
+            about_rest: false,
+        },
+    ];
+    let layers = sources.into_iter().enumerate().map(|(order, source)| {
+        let mask = JointMask::all(rig().joints.len());
+        let mut layer = Layer::new(format!("layer {order}"), order as i32, source, mask);
+        layer.weight = 0.5;
+        layer.missing = Missing::Rest;
+        if order == 1 {
+            layer.kind = LayerKind::Additive {
+                side: Side::Own,
+                reference: Reference::Rest,
+                continuous: true,
+            };
+        }
+        layer
+    });
+    Layers::new(layers).expect("orders and names of their own")
+}
+
+#[test]
+fn layers_allocate_nothing_after_warm_up() {
+    for rate in [24.0, 60.0, 144.0] {
+        let (mut host, actor) = host(Some(ClipPlayer::new(clip(), Repeat::Loop)));
+        let parts = (layers(), LayerReadout::default(), ChannelPose::default());
+        host.world.entity_mut(actor).insert(parts);
+        let mut before = 0;
+        for frame in 0..WARM_UP + COUNTED {
+            if frame == WARM_UP {
+                before = allocations();
+            }
+            host.run_to(frame as f64 / rate).expect("time goes on");
+        }
+        assert_eq!(allocations() - before, 0, "at {rate} Hz");
+        let readout = host.world.get::<LayerReadout>(actor).expect("asked for");
+        assert!(
+            readout.0.iter().all(|layer| !layer.joints.is_empty()),
+            "each acts"
+        );
     }
 }
 

@@ -381,3 +381,85 @@ fn a_switch_on_the_command_line_is_a_switch_in_the_scene() {
         state(&["--profile", "delta=current", "--profile", "prewarm=3"])
     );
 }
+
+#[test]
+fn a_pose_is_printed_with_what_each_layer_did() {
+    let model = scenes("models/Fox.glb");
+    let plain = ["--clip", "Walk", "--at", "0.5", "--joint", "b_Neck_04"];
+    let text = printed(&flounce("pose", &model, &plain));
+    let line = text.lines().nth(1).unwrap();
+    assert!(
+        line.starts_with("\"b_Neck_04\" (node 7)  25.649143"),
+        "{text}"
+    );
+    let layered = [
+        &plain[..],
+        &[
+            "--additive",
+            "Run",
+            "--weight",
+            "0.5",
+            "--mask",
+            "b_Neck_04",
+        ],
+    ]
+    .concat();
+    let text = printed(&flounce("pose", &model, &layered));
+    assert!(
+        text.contains("\nlayer \"Run\", weight 0.5\n\"b_Neck_04\" (node 7)  turned "),
+        "{text}"
+    );
+    let outside = [&plain[..], &["--override", "Run", "--mask", "b_Tail01_012"]].concat();
+    let text = printed(&flounce("pose", &model, &outside));
+    assert!(text.contains("changes none of these joints"), "{text}");
+    let rest = printed(&flounce("pose", &model, &[]));
+    assert_eq!(rest, "every joint is at rest; --all shows them\n");
+    let other = scenes("models/Fox.glb");
+    let bound = ["--clips-from", other.to_str().unwrap(), "--bindings"];
+    let text = printed(&flounce("pose", &model, &bound));
+    assert!(
+        text.contains("joints of the file without one of the model: none"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_pose_is_written_as_a_table_an_object_or_a_clip() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = scenes("models/RobotExpressive.glb");
+    for name in ["pose.csv", "pose.json", "pose.glb"] {
+        let out = folder.path().join(name);
+        let arguments = ["--clip", "Wave", "--at", "0.6", "-o", out.to_str().unwrap()];
+        printed(&flounce("pose", &model, &arguments));
+        let bytes = std::fs::read(&out).unwrap();
+        match name {
+            "pose.csv" => assert_eq!(bytes.split(|byte| *byte == b'\n').count(), 76),
+            "pose.json" => {
+                let json: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
+                assert_eq!(json["joints"].as_array().unwrap().len(), 74);
+                assert_eq!(json["channels"][0]["kind"], "weights");
+            }
+            _ => assert_eq!(&bytes[..4], b"glTF"),
+        }
+        let again = refused(&flounce("pose", &model, &arguments), 1);
+        assert!(
+            again.contains("exists already; --force overwrites it"),
+            "{again}"
+        );
+    }
+    for (arguments, part) in [
+        (
+            &["--mask", "Head"][..],
+            "--mask and --except belong to --additive or --override",
+        ),
+        (&["--joint", "Head"], "2 joints are called \"Head\""),
+        (
+            &["--additive", "Yes", "--reference", "soon"],
+            "expected rest, seconds such as 0.5, or CLIP@SECONDS",
+        ),
+        (&["--at", "nan", "--clip", "Yes"], "at: found NaN"),
+    ] {
+        let said = refused(&flounce("pose", &model, arguments), 1);
+        assert!(said.contains(part), "{said}");
+    }
+}

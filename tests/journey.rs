@@ -264,7 +264,7 @@ fn samp_02_a_clip_of_no_length_gets_one_key() {
             TrackValues::Translation(v) | TrackValues::Scale(v) => v.truncate(1),
             TrackValues::Rotation(v) => v.truncate(1),
             TrackValues::Weights { count, values } => values.truncate(*count),
-            TrackValues::BakeWeight(v) => v.truncate(1),
+            TrackValues::BakeWeight(v) | TrackValues::Fov(v) => v.truncate(1),
         }
     }
     clip.duration = 0.0;

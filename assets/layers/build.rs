@@ -13,6 +13,7 @@ use crate::clip::{Clip, Playback, Repeat};
 use crate::layer::{BlendClip, Layer, LayerKind, LayerSource, Layers, Reference, Window};
 use crate::mask::JointMask;
 use crate::rig::Rig;
+use crate::uniform::ErrorBound;
 
 /// What layers can refer to: the joints of a rig, the clips of its model and of other files, actions beside the file.
 pub(in crate::assets) struct Surroundings<'a> {
@@ -25,6 +26,10 @@ pub(in crate::assets) struct Surroundings<'a> {
     actions: BTreeMap<String, Arc<Action>>,
     /// The files of these actions.
     pub(in crate::assets) read: Vec<PathBuf>,
+    /// How near rows have to stay to the keys of clips; `None`: clips are played by their keys.
+    pub(in crate::assets) bound: Option<ErrorBound>,
+    /// Clips that keep their keys although rows were asked for.
+    pub(in crate::assets) warnings: Vec<String>,
 }
 
 impl<'a> Surroundings<'a> {
@@ -37,6 +42,26 @@ impl<'a> Surroundings<'a> {
             folder: folder.to_path_buf(),
             actions: BTreeMap::new(),
             read: Vec::new(),
+            bound: None,
+            warnings: Vec::new(),
+        }
+    }
+
+    /// `playback` in rows, where they are asked for and near enough.
+    pub(in crate::assets) fn in_rows(&mut self, playback: Playback) -> Playback {
+        let Some(bound) = self.bound else {
+            return playback;
+        };
+        match playback.clone().in_rows(self.parents.len(), &bound) {
+            Ok(in_rows) => in_rows,
+            Err(why) => {
+                let name = &playback.clip.name;
+                let warning = format!("clip \"{name}\" is played by its keys: {why}");
+                if !self.warnings.contains(&warning) {
+                    self.warnings.push(warning);
+                }
+                playback
+            }
         }
     }
 
@@ -96,13 +121,15 @@ impl<'a> Surroundings<'a> {
         }
         if let Some(name) = &rule.clip {
             let clip = self.clip(name, &path.field("clip"), faults)?;
-            return Some(LayerSource::Clip(playback(clip, rule.start)));
+            let playback = playback(clip, rule.start);
+            return Some(LayerSource::Clip(self.in_rows(playback)));
         }
         let mut clips = Vec::new();
         for (index, blend) in rule.blend.iter().enumerate() {
             let path = path.field("blend").index(index).field("clip");
+            let clip = self.clip(&blend.clip, &path, faults)?;
             clips.push(BlendClip {
-                playback: playback(self.clip(&blend.clip, &path, faults)?, blend.start),
+                playback: self.in_rows(playback(clip, blend.start)),
                 weight: blend.weight,
             });
         }

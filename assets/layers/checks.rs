@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
-use super::schema::{BlendRule, ClipFileRule, KindRule, LayerRule, ReferenceRule, WindowRule};
+use super::schema::{
+    BlendRule, ClipFileRule, KindRule, LayerRule, ReferenceRule, RowsRule, WindowRule,
+};
 use crate::action::Ease;
 use crate::assets::rig_file::ranges::in_range;
 use crate::assets::text::{Faults, FieldPath, quoted};
@@ -167,5 +169,16 @@ pub(in crate::assets) fn check_clip_file(
     for (axis, angle) in rule.basis_deg.into_iter().enumerate() {
         let path = path.field("basis_deg").index(axis);
         in_range(angle, -360.0..=360.0, &path, faults);
+    }
+}
+
+/// Bounds of rows: positive, and small enough to mean something.
+pub(in crate::assets) fn check_rows(rule: &RowsRule, path: &FieldPath, faults: &mut Faults) {
+    for (field, value) in [
+        ("within_deg", rule.within_deg),
+        ("within_length", rule.within_length),
+        ("within_scale", rule.within_scale),
+    ] {
+        in_range(value, 1e-6..=1e3, &path.field(field), faults);
     }
 }

@@ -9,6 +9,7 @@ use crate::additive::Side;
 use crate::assets::rig_file::is_default;
 use crate::blend::Interpolant;
 use crate::layer::Missing;
+use crate::uniform::ErrorBound;
 
 /// A layer of an actor: one of `clip`, `blend` and `action`, and what is done with it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -215,6 +216,39 @@ impl Default for ClipFileRule {
             names: BTreeMap::new(),
             basis_deg: [0.0; 3],
             scale: 1.0,
+        }
+    }
+}
+
+/// How near rows of a resampled clip stay to its keys.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default, rename = "Rows")]
+pub struct RowsRule {
+    /// Rotations against the parent, degrees, > 0. Default 0.06.
+    pub within_deg: f32,
+    /// Translations, in the model's units, > 0. Default 0.0001.
+    pub within_length: f32,
+    /// Scales, dimensionless, > 0. Default 0.001.
+    pub within_scale: f32,
+}
+
+impl Default for RowsRule {
+    fn default() -> Self {
+        Self {
+            within_deg: 0.06,
+            within_length: 1e-4,
+            within_scale: 1e-3,
+        }
+    }
+}
+
+impl RowsRule {
+    /// As the engine has it.
+    pub(in crate::assets) fn bound(&self) -> ErrorBound {
+        ErrorBound {
+            rotation: self.within_deg.to_radians(),
+            translation: self.within_length,
+            scale: self.within_scale,
         }
     }
 }

@@ -1,7 +1,6 @@
 //! The actors of a scene: what each group plays, found once, and put on every actor of it.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use bevy_ecs::entity::Entity;
 
@@ -9,12 +8,12 @@ use super::expectations::refuse;
 use super::inputs::{Inputs, hashed};
 use crate::assets::Error;
 use crate::assets::bake::recording::uncapped;
-use crate::assets::layers::Surroundings;
+use crate::assets::layers::{RowsRule, Surroundings};
 use crate::assets::scene::{Scene, SceneActor};
 use crate::assets::state_hash::StateHash;
 use crate::assets::text::{Faults, FieldPath};
 use crate::channel::ChannelPose;
-use crate::clip::{Clip, ClipPlayer, Playback, Repeat};
+use crate::clip::{ClipPlayer, Playback, Repeat};
 use crate::foot::{FootAnchors, FootReadout};
 use crate::layer::{LayerReadout, Layers};
 use crate::swing::SwingReadout;
@@ -25,11 +24,13 @@ pub(super) struct Cast {
     groups: Vec<Part>,
     /// Actions that the layers refer to.
     pub(super) read: Vec<(PathBuf, StateHash)>,
+    /// What deserves a look.
+    pub(super) warnings: Vec<String>,
 }
 
 /// What the actors of one group play.
 struct Part {
-    clip: Option<Arc<Clip>>,
+    playing: Option<Playback>,
     layers: Layers,
 }
 
@@ -47,13 +48,25 @@ impl Cast {
             let path = path.index(index);
             let name = rule.clip.as_deref();
             let clip = name.and_then(|name| around.clip(name, &path.field("clip"), &mut faults));
+            around.bound = rule.in_rows.as_ref().map(RowsRule::bound);
+            let repeat = if rule.repeats {
+                Repeat::Loop
+            } else {
+                Repeat::Once
+            };
+            let playing = clip.map(|clip| around.in_rows(Playback::new(clip, repeat)));
             let layers = around.build(&rule.layers, &path.field("layers"), &mut faults);
-            groups.push(Part { clip, layers });
+            groups.push(Part { playing, layers });
         }
         refuse(scene.file(), faults.messages())?;
+        let warnings = std::mem::take(&mut around.warnings);
         let read = around.read.iter().map(|file| hashed(file));
         let read = read.collect::<Result<_, _>>()?;
-        Ok(Self { groups, read })
+        Ok(Self {
+            groups,
+            read,
+            warnings,
+        })
     }
 
     /// Puts an actor into the World.
@@ -83,15 +96,10 @@ impl Cast {
         if !part.layers.is_empty() {
             spawned.insert((part.layers.clone(), LayerReadout::default()));
         }
-        if let Some(clip) = &part.clip {
-            let repeat = if actor.repeats {
-                Repeat::Loop
-            } else {
-                Repeat::Once
-            };
+        if let Some(playing) = &part.playing {
             spawned.insert(ClipPlayer::from(Playback {
                 start: f64::from(actor.start),
-                ..Playback::new(Arc::clone(clip), repeat)
+                ..playing.clone()
             }));
         }
         entity

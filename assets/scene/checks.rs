@@ -174,6 +174,9 @@ fn actor(rule: &ActorRule, path: &FieldPath, faults: &mut Faults) {
         in_range(time, 0.0..=86_400.0, &path.field(field), faults);
     }
     layers::check(&rule.layers, &path.field("layers"), faults);
+    if let Some(rows) = &rule.in_rows {
+        layers::check_rows(rows, &path.field("in_rows"), faults);
+    }
     for (index, layer) in rule.layers.iter().enumerate() {
         if let Some(action) = &layer.action {
             input(

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::feet::FootRule;
 use super::world::{MoveRule, WindRule};
-use crate::assets::layers::{ClipFileRule, LayerRule};
+use crate::assets::layers::{ClipFileRule, LayerRule, RowsRule};
 use crate::profile::SwingProfile;
 use crate::swing::ActorProperties;
 
@@ -102,6 +102,10 @@ pub struct ActorRule {
     /// Whether the clip repeats; else its last pose is held. Default true.
     #[serde(rename = "loop")]
     pub repeats: bool,
+    /// Clips are resampled to rows that stay this near to their keys, which is cheaper; a clip that cannot keeps its keys,
+    /// with a warning. Default: keys.
+    #[serde(skip_serializing_if = "is_default")]
+    pub in_rows: Option<RowsRule>,
     /// What lies over the clip, lower orders first. Default nothing. `[L1]` `[L2]`
     #[serde(skip_serializing_if = "is_default")]
     pub layers: Vec<LayerRule>,
@@ -134,6 +138,7 @@ impl Default for ActorRule {
             start: 0.0,
             start_step: 0.0,
             repeats: true,
+            in_rows: None,
             layers: Vec::new(),
             offset: [0.0; 3],
             spacing: [1.0, 0.0, 1.0],

@@ -15,7 +15,6 @@ use flounce::assets::{Error, container::Container};
 use flounce::channel::{ChannelKind, ChannelLayout};
 use flounce::euler::to_euler_zxy;
 use flounce::layer::Missing;
-use flounce::rotation::angle_between;
 
 use super::{show_warnings, table};
 
@@ -87,6 +86,9 @@ pub struct PoseArguments {
     /// A file whose clips can be named as well, bound by the names of joints (repeatable)
     #[arg(long, value_name = "FILE")]
     clips_from: Vec<PathBuf>,
+    /// How the tracks of --clips-from found joints: index, the file's joint, the model's joint and its parent
+    #[arg(long, requires = "clips_from")]
+    bindings: bool,
     /// Only these joints (repeatable)
     #[arg(long, value_name = "NAME")]
     joint: Vec<String>,
@@ -117,6 +119,10 @@ pub fn run(arguments: &PoseArguments) -> Result<ExitCode, Error> {
         library.add(&rule, Path::new(""), &model.rig)?;
     }
     show_warnings(&library.warnings);
+    if arguments.bindings {
+        print_bindings(&model, &library);
+        return Ok(ExitCode::SUCCESS);
+    }
     let question = PoseQuestion {
         clip: arguments.clip.clone(),
         at: arguments.at,
@@ -201,6 +207,50 @@ fn reference(text: &str) -> Result<ReferenceRule, Error> {
         clip: clip.to_owned(),
         at,
     })
+}
+
+/// How the clips of other files found the model's joints. `[L5]`
+fn print_bindings(model: &Model, library: &Library) {
+    for bound in &library.bound {
+        println!("{}: clip \"{}\"", bound.file.display(), bound.clip);
+        let describe = |joint: Option<usize>| {
+            joint.map_or_else(|| "-".to_owned(), |joint| model.rig.describe(joint))
+        };
+        let head = [
+            "track",
+            "joint of the file",
+            "joint of the model",
+            "its parent",
+        ];
+        let mut rows = vec![head.map(str::to_owned).to_vec()];
+        rows.extend(bound.binding.tracks.iter().map(|track| {
+            vec![
+                track.track.to_string(),
+                track.source.clone(),
+                describe(track.target),
+                describe(track.target_parent),
+            ]
+        }));
+        print!("{}", table(&rows));
+        let unmatched = bound.binding.unmatched_target.iter();
+        let unmatched: Vec<String> = unmatched.map(|&joint| model.rig.describe(joint)).collect();
+        println!(
+            "joints of the file without one of the model: {}",
+            listed(&bound.binding.unmatched_source)
+        );
+        println!(
+            "joints of the model that no track moves: {}\n",
+            listed(&unmatched)
+        );
+    }
+}
+
+fn listed(names: &[String]) -> String {
+    if names.is_empty() {
+        "none".to_owned()
+    } else {
+        names.join(", ")
+    }
 }
 
 /// The joints to print: those asked for, else those that are not at rest.
@@ -342,8 +392,8 @@ fn write(
     patch::refuse_same(out, &arguments.model)?;
     let extension = out.extension().unwrap_or_default().to_ascii_lowercase();
     match extension.to_str() {
-        Some("csv") => patch::write_file(out, csv(model, posed).as_bytes(), arguments.force),
-        Some("json") => patch::write_file(out, json(model, posed).as_bytes(), arguments.force),
+        Some("csv") => patch::write_file(out, posed.to_csv(model).as_bytes(), arguments.force),
+        Some("json") => patch::write_file(out, posed.to_json(model).as_bytes(), arguments.force),
         _ => {
             let clip = posed.clip(&model.rig, "pose");
             if clip.tracks.is_empty() {
@@ -358,80 +408,4 @@ fn write(
             Ok(())
         }
     }
-}
-
-/// One row per joint, numbers in the shortest form that reads back equal.
-fn csv(model: &Model, posed: &Posed) -> String {
-    let mut text =
-        "node,name,parent,tx,ty,tz,rx,ry,rz,rw,sx,sy,sz,model_x,model_y,model_z,turned_deg\n"
-            .to_owned();
-    for (joint, local) in model.rig.joints.iter().zip(&posed.local) {
-        let parent = joint.parent.map_or(String::new(), |parent| {
-            model.rig.joints[parent].source.to_string()
-        });
-        let index = model.joint_of_node[joint.source].unwrap_or(0);
-        let at: Vec3 = posed.model[index].rigid.t.into();
-        let turned = angle_between(joint.rest.rotation.into(), local.rotation.into()).to_degrees();
-        let numbers = [
-            local.translation.to_array().as_slice(),
-            &local.rotation.to_array(),
-            &local.scale.to_array(),
-            &at.to_array(),
-            &[turned],
-        ]
-        .concat();
-        let numbers: Vec<String> = numbers.iter().map(f32::to_string).collect();
-        let name = joint.name.replace('"', "\"\"");
-        text.push_str(&format!(
-            "{},\"{name}\",{parent},{}\n",
-            joint.source,
-            numbers.join(",")
-        ));
-    }
-    text
-}
-
-/// All joints, channels and layers as one object.
-fn json(model: &Model, posed: &Posed) -> String {
-    use serde_json::json;
-    let joints = model.rig.joints.iter().zip(&posed.local).zip(&posed.model);
-    let joints: Vec<_> = joints
-        .map(|((joint, local), of_model)| {
-            json!({
-                "node": joint.source,
-                "name": joint.name,
-                "parent": joint.parent.map(|parent| model.rig.joints[parent].source),
-                "translation": local.translation.to_array(),
-                "rotation": local.rotation.to_array(),
-                "scale": local.scale.to_array(),
-                "model_translation": of_model.rigid.t.lane(0),
-                "model_rotation": of_model.rigid.r.lane(0),
-            })
-        })
-        .collect();
-    let layout = ChannelLayout::new(&model.rig.channels);
-    let channels = layout.sets().iter().enumerate();
-    let channels: Vec<_> = channels
-        .map(|(index, set)| {
-            let kind = match set.kind {
-                ChannelKind::Morph => "morph weights",
-                ChannelKind::Fov => "yfov",
-            };
-            json!({"node": model.rig.joints[set.joint].source, "kind": kind, "values": &posed.channels[layout.range(index)]})
-        })
-        .collect();
-    let layers: Vec<_> = posed
-        .layers
-        .iter()
-        .map(|layer| {
-            let moved: Vec<_> = layer
-                .joints
-                .iter()
-                .map(|of| json!({"node": model.rig.joints[of.joint].source, "turned_deg": of.turned.to_degrees(), "moved": of.moved, "scaled": of.scaled}))
-                .collect();
-            json!({"name": layer.name, "weight": layer.weight, "joints": moved})
-        })
-        .collect();
-    let all = json!({"version": 1, "joints": joints, "channels": channels, "layers": layers});
-    format!("{all:#}\n")
 }

@@ -4,6 +4,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod actions;
 mod additive;
 mod channels;
 mod order;
@@ -21,25 +22,25 @@ use flounce::rig::{Joint, Rig};
 use flounce::systems::plugin::Headless;
 
 /// Numbers that look random and are the same everywhere (SplitMix64).
-pub struct Random(u64);
+struct Random(u64);
 
 impl Random {
-    pub fn new(seed: u64) -> Self {
+    fn new(seed: u64) -> Self {
         Self(seed)
     }
     /// −1 to 1.
-    pub fn number(&mut self) -> f32 {
+    fn number(&mut self) -> f32 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         ((z ^ (z >> 31)) >> 40) as f32 / (1 << 23) as f32 - 1.0
     }
-    pub fn vector(&mut self) -> Vec3 {
+    fn vector(&mut self) -> Vec3 {
         Vec3::new(self.number(), self.number(), self.number())
     }
     /// Any rotation; longer ones than half a turn come with either sign.
-    pub fn rotation(&mut self) -> Quat {
+    fn rotation(&mut self) -> Quat {
         loop {
             let q = Quat::from_xyzw(self.number(), self.number(), self.number(), self.number());
             if (0.01..1.0).contains(&q.length_squared()) {
@@ -50,7 +51,7 @@ impl Random {
 }
 
 /// A tree of `count` joints with random rest poses.
-pub fn tree(count: usize, random: &mut Random) -> Rig {
+fn tree(count: usize, random: &mut Random) -> Rig {
     let joint = |index: usize| Joint {
         name: format!("joint {index}"),
         source: index,
@@ -65,7 +66,7 @@ pub fn tree(count: usize, random: &mut Random) -> Rig {
 }
 
 /// A clip of `keys` keys a tenth of a second apart that moves `joints` in every way.
-pub fn clip(name: &str, joints: &[usize], keys: usize, random: &mut Random) -> Arc<Clip> {
+fn clip(name: &str, joints: &[usize], keys: usize, random: &mut Random) -> Arc<Clip> {
     let times: Arc<[f32]> = (0..keys).map(|key| key as f32 * 0.1).collect();
     let mut tracks = Vec::new();
     for &joint in joints {
@@ -94,24 +95,24 @@ pub fn clip(name: &str, joints: &[usize], keys: usize, random: &mut Random) -> A
     })
 }
 
-pub fn parents(rig: &Rig) -> Vec<Option<usize>> {
+fn parents(rig: &Rig) -> Vec<Option<usize>> {
     rig.joints.iter().map(|joint| joint.parent).collect()
 }
 
 /// An override of all of `clip`.
-pub fn over(name: &str, order: i32, clip: &Arc<Clip>, mask: JointMask) -> Layer {
+fn over(name: &str, order: i32, clip: &Arc<Clip>, mask: JointMask) -> Layer {
     let playback = Playback::new(Arc::clone(clip), Repeat::Loop);
     Layer::new(name, order, LayerSource::Clip(playback), mask)
 }
 
 /// A World with one actor that has `layers`.
-pub fn actor(rig: &Rig, layers: Vec<Layer>) -> (Headless, Entity) {
+fn actor(rig: &Rig, layers: Vec<Layer>) -> (Headless, Entity) {
     let mut host = Headless::new();
     let rig = host.spawn_rig(rig);
     let actor = host.spawn_actor(rig, Layers::new(layers).unwrap());
     (host, actor)
 }
 
-pub fn shown(host: &Headless, actor: Entity) -> Vec<JointTransform> {
+fn shown(host: &Headless, actor: Entity) -> Vec<JointTransform> {
     host.world.get::<LocalPose>(actor).unwrap().0.clone()
 }

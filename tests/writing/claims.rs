@@ -32,6 +32,7 @@ fn moves(channel: &Value, track: &BakedTrack) -> bool {
         BakedValues::Rotation(_) => "rotation",
         BakedValues::Translation(_) => "translation",
         BakedValues::Scale(_) => "scale",
+        BakedValues::Weights { .. } => "weights",
     };
     channel["target"]["node"].as_u64() == Some(track.node as u64)
         && channel["target"]["path"] == path
@@ -73,6 +74,11 @@ fn check_clip(output: &Container, root: &Value, animation: &Value, clip: &BakedC
         match &track.values {
             BakedValues::Translation(expected) | BakedValues::Scale(expected) => {
                 let expected: Vec<f32> = kept.iter().flat_map(|&key| expected[key]).collect();
+                assert_eq!(values, expected);
+            }
+            BakedValues::Weights { count, values: all } => {
+                let of = |&key: &usize| &all[key * count..][..*count];
+                let expected: Vec<f32> = kept.iter().flat_map(of).copied().collect();
                 assert_eq!(values, expected);
             }
             BakedValues::Rotation(expected) => {

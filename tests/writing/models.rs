@@ -46,6 +46,7 @@ fn expectation(container: &Container, clips: &[BakedClip]) -> Value {
                 BakedValues::Rotation(values) => ("rotation", json!(values)),
                 BakedValues::Translation(values) => ("translation", json!(values)),
                 BakedValues::Scale(values) => ("scale", json!(values)),
+                BakedValues::Weights { values, .. } => ("weights", json!(values)),
             };
             json!({"node": track.node, "path": path, "reduced": track.keys.is_some(), "values": values})
         });
