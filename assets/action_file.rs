@@ -22,9 +22,11 @@ use serde::{Deserialize, Serialize};
 use super::Error;
 use super::rig_file::is_default;
 use super::rig_file::names::Names;
+use super::rig_file::ranges::in_range;
 use super::text::{self, Faults, FieldPath, VERSION};
 use crate::action::{Action, ActionClock, Body, Channel, Envelope, FeedForwardRule};
-use crate::curve::Curve;
+use crate::curve::{Curve, CurveKeys};
+use crate::rig::Rig;
 
 /// An action as it is written.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -109,9 +111,14 @@ fn one() -> f32 {
 /// Reads an action for the joints of a rig.
 ///
 /// # Errors
-/// [`Error::Io`] if it cannot be read; [`Error::Ron`] with the place if it cannot be parsed or one value is wrong;
-/// [`Error::Faults`] for several.
-pub(in crate::assets) fn read(file: &Path, names: &Names) -> Result<Action, Error> {
+/// [`Error::Io`] if it cannot be read; [`Error::Ron`] with the place if it cannot be parsed or one value is wrong, such as
+/// a joint that the rig does not have; [`Error::Faults`] for several.
+pub fn read(file: &Path, rig: &Rig) -> Result<Action, Error> {
+    read_for(file, &Names::new(rig))
+}
+
+/// As [`read`], with the joints by name already.
+pub(in crate::assets) fn read_for(file: &Path, names: &Names) -> Result<Action, Error> {
     let text = text::load(file)?;
     let rules: ActionRules = text::parse(file, &text)?;
     let mut faults = Faults::default();
@@ -139,6 +146,7 @@ fn build(rules: &ActionRules, names: &Names, faults: &mut Faults) -> Action {
         let fault = format!("found {}, expected {VERSION}", rules.version);
         faults.add(&root.field("version"), fault);
     }
+    check_ranges(rules, faults);
     let mut channels = Vec::new();
     if let Some(rule) = &rules.body {
         let path = root.field("body");
@@ -185,6 +193,78 @@ fn build(rules: &ActionRules, names: &Names, faults: &mut Faults) -> Action {
         envelope: rules.envelope.clone(),
         channels,
         feed_forward: rules.feed_forward,
+    }
+}
+
+/// Numbers beyond these are mistyped.
+fn check_ranges(rules: &ActionRules, faults: &mut Faults) {
+    let root = FieldPath::default();
+    let (clock, envelope) = (root.field("clock"), root.field("envelope"));
+    for (path, field, seconds) in [
+        (&clock, "lead_in", rules.clock.lead_in),
+        (&clock, "length", rules.clock.length),
+        (&clock, "lead_out", rules.clock.lead_out),
+        (&envelope, "fade_in", rules.envelope.fade_in),
+        (&envelope, "fade_out", rules.envelope.fade_out),
+    ] {
+        in_range(seconds as f32, 0.0..=3600.0, &path.field(field), faults);
+    }
+    if let Some(body) = &rules.body {
+        let path = root.field("body");
+        in_range(
+            body.heading_deg,
+            -360.0..=360.0,
+            &path.field("heading_deg"),
+            faults,
+        );
+        in_range(
+            body.reference_height,
+            0.0..=1e3,
+            &path.field("reference_height"),
+            faults,
+        );
+        in_range(
+            body.support_height,
+            -1e4..=1e4,
+            &path.field("support_height"),
+            faults,
+        );
+        for (axis, curve) in body.translation.axes() {
+            values(curve, 1e4, &path.field("translation").field(axis), faults);
+        }
+        for (axis, curve) in body.turn_deg.axes() {
+            values(curve, 3600.0, &path.field("turn_deg").field(axis), faults);
+        }
+    }
+    for (field, turns) in [("heads", &rules.heads), ("turns", &rules.turns)] {
+        for (index, turn) in turns.iter().enumerate() {
+            let path = root.field(field).index(index).field("turn_deg");
+            for (axis, curve) in turn.turn_deg.axes() {
+                values(curve, 3600.0, &path.field(axis), faults);
+            }
+        }
+    }
+}
+
+/// The values at the keys of a curve.
+fn values(curve: Option<&Curve>, most: f32, path: &FieldPath, faults: &mut Faults) {
+    let Some(curve) = curve else { return };
+    let at_keys: Vec<f32> = match &curve.keys {
+        CurveKeys::Linear(keys) => keys.keys().iter().map(|key| key.1).collect(),
+        CurveKeys::Polynomial(curve) => curve.keys().iter().map(|key| key.v).collect(),
+    };
+    for value in at_keys {
+        in_range(value, -most..=most, path, faults);
+    }
+}
+
+impl AxesRule {
+    fn axes(&self) -> [(&'static str, Option<&Curve>); 3] {
+        [
+            ("x", self.x.as_ref()),
+            ("y", self.y.as_ref()),
+            ("z", self.z.as_ref()),
+        ]
     }
 }
 

@@ -64,14 +64,7 @@ pub fn pose(model: &Model, library: &Library, question: &PoseQuestion) -> Result
         &mut faults,
     );
     layers::check(&question.layers, &root.field("layers"), &mut faults);
-    let whole = |faults: Faults| match faults.messages() {
-        none if none.is_empty() => Ok(()),
-        faults => Err(Error::Faults {
-            file: model.file.clone(),
-            faults,
-        }),
-    };
-    whole(std::mem::take(&mut faults))?;
+    std::mem::take(&mut faults).into_error(&model.file)?;
     let mut around = Surroundings::new(&model.rig, &library.clips, &question.folder);
     let shifted: Vec<LayerRule> = question
         .layers
@@ -91,7 +84,10 @@ pub fn pose(model: &Model, library: &Library, question: &PoseQuestion) -> Result
             ..Playback::new(clip, repeat)
         }))
     });
-    whole(faults)?;
+    faults.into_error(&model.file)?;
+    if let Some(error) = around.action_error.take() {
+        return Err(error);
+    }
     let mut host = Headless::new();
     let rig = host.spawn_rig(&model.rig);
     let readouts = (
@@ -134,18 +130,28 @@ pub fn pose(model: &Model, library: &Library, question: &PoseQuestion) -> Result
 /// A layer whose time 0 is shown at `at`.
 fn shift(rule: &LayerRule, at: f32) -> LayerRule {
     let mut rule = rule.clone();
-    rule.start += at * rule.speed;
     rule.starts -= f64::from(at);
+    if let Some(window) = &mut rule.window {
+        // Its clips count from when it opens.
+        window.starts -= f64::from(at);
+        return rule;
+    }
+    rule.start += at * rule.speed;
     for blend in &mut rule.blend {
         blend.start += at * rule.speed;
-    }
-    if let Some(window) = &mut rule.window {
-        window.starts -= f64::from(at);
     }
     rule
 }
 
 impl Posed {
+    /// Whether a field of view is not that of the file.
+    pub fn moves_lenses(&self, rig: &Rig) -> bool {
+        let layout = ChannelLayout::new(&rig.channels);
+        let sets = layout.sets().iter().enumerate();
+        let mut lenses = sets.filter(|(_, set)| set.kind == ChannelKind::Fov);
+        lenses.any(|(index, set)| self.channels[layout.range(index)] != set.rest)
+    }
+
     /// The pose as a new clip of one key called `name`: every property that differs from rest.
     pub fn clip(&self, rig: &Rig, name: &str) -> BakedClip {
         let mut tracks = Vec::new();

@@ -51,8 +51,8 @@ mod ties;
 
 pub(super) use schema::is_default;
 pub use schema::{
-    BakeCurveRule, BlendConstraintRule, ChainRule, ColliderRule, FieldRule, LayerRule, LegRule,
-    MotionRule, Parameters, PlacementRule, ProductRule, ReferenceRule, Rules, ShapeRule,
+    BakeCurveRule, BlendConstraintRule, ChainLayerRule, ChainRule, ColliderRule, FieldRule,
+    LegRule, MotionRule, Parameters, PlacementRule, ProductRule, ReferenceRule, Rules, ShapeRule,
     SkirtDriverRule, SourceRule, Space, StaticRule, Tail,
 };
 

@@ -111,7 +111,7 @@ impl Frame {
         let clip = workload::clip();
         for index in 0..actors {
             let mut player = ClipPlayer::new(clip.clone(), Repeat::Loop);
-            player.start = (index * PHASE) as f64 / 60.0;
+            player.playing.start = (index * PHASE) as f64 / 60.0;
             host.spawn_actor(rig, (AnimatedPose(rest.clone()), player));
         }
         host.run_to(0.0).unwrap();

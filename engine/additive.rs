@@ -21,6 +21,9 @@ use crate::rotation::{self, BlendError, Rotation};
 /// A scale of a reference below this, dimensionless, has no ratio to it: the base keeps its own. `[L2]`
 const SMALLEST_SCALE: f32 = 1e-8;
 
+/// Below this the vector part of a rotation is rounding and no axis, dimensionless.
+const SMALLEST_SINE: f32 = 1e-6;
+
 /// Which side of the base a rotation delta is put on. `[L2]`
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "rig_files", derive(Serialize, Deserialize))]
@@ -62,10 +65,23 @@ pub fn share(delta: Rotation<f32>, weight: f32) -> Rotation<f32> {
 }
 
 /// The share of a delta along its own arc, up to a full turn: `(axis·sin(w·h), cos(w·h))`, `h = atan2(|D.xyz|, D.w)`.
-pub fn share_of_own_arc(delta: Rotation<f32>, weight: f32) -> Rotation<f32> {
+///
+/// A full turn has no axis of its own: it takes that of `last`, the delta of the frame before.
+pub fn share_of_own_arc(
+    delta: Rotation<f32>,
+    weight: f32,
+    last: Option<Rotation<f32>>,
+) -> Rotation<f32> {
     let length = delta.xyz().length_squared().sqrt();
-    if length <= f32::MIN_POSITIVE {
-        return Rotation::identity();
+    if length <= SMALLEST_SINE {
+        let along = last.filter(|_| delta.w < 0.0).map(Rotation::xyz);
+        let long = along.map(|axis| (axis, axis.length_squared().sqrt()));
+        let Some((axis, length)) = long.filter(|(_, length)| *length > SMALLEST_SINE) else {
+            return Rotation::identity();
+        };
+        let (sine, cosine) = ops::sin_cos(weight * core::f32::consts::PI);
+        let axis = axis * (sine / length);
+        return Rotation::new(axis.x, axis.y, axis.z, cosine);
     }
     let (sine, cosine) = ops::sin_cos(weight * ops::atan2(length, delta.w));
     let scale = sine / length;
@@ -92,8 +108,7 @@ pub fn put_on(base: Rotation<f32>, share: Rotation<f32>, side: Side) -> Rotation
 ///
 /// Multiplying by `conj(R)` is linear in the four components, so values and both tangents of a spline are multiplied
 /// alike and the extracted track is the delta at every time, not only at keys; subtracting leaves tangents as they are.
-/// Tracks of joints beyond `reference`, channels, and rotations or scales whose reference has no direction or is below
-/// 1e-8 are left out.
+/// Tracks of joints beyond `reference`, channels, and rotations whose reference has no direction are left out.
 pub fn extract(clip: &Clip, reference: &[JointTransform]) -> Clip {
     let tracks = clip.tracks.iter().filter_map(|track| {
         let values = difference(track, reference.get(track.joint)?)?;
@@ -131,12 +146,11 @@ fn difference(track: &Track, from: &JointTransform) -> Option<TrackValues> {
             Some(TrackValues::Rotation(keys.collect()))
         }
         TrackValues::Scale(keys) => {
-            if from.scale.abs().min_element() < SMALLEST_SCALE {
-                return None;
-            }
-            let keys = keys
-                .iter()
-                .map(|&key| (Vec3::from_array(key) / from.scale).to_array());
+            let keys = keys.iter().enumerate().map(|(index, key)| {
+                // A reference of no size leaves the base its own: the ratio is 1 and stays so.
+                let none = if is_tangent(index) { 0.0 } else { 1.0 };
+                core::array::from_fn(|axis| ratio(from.scale[axis], key[axis], none))
+            });
             Some(TrackValues::Scale(keys.collect()))
         }
         TrackValues::Weights { .. } | TrackValues::BakeWeight(_) | TrackValues::Fov(_) => None,
@@ -148,13 +162,19 @@ pub fn translation(base: Vec3, reference: Vec3, sample: Vec3, weight: f32) -> Ve
     base + (sample - reference) * weight
 }
 
+/// `sample / reference`; `none` for a reference that has no ratio to anything.
+fn ratio(reference: f32, sample: f32, none: f32) -> f32 {
+    if reference.abs() < SMALLEST_SCALE {
+        none
+    } else {
+        sample / reference
+    }
+}
+
 /// `base · lerp(1, sample / reference, w)`, per axis.
 pub fn scale(base: Vec3, reference: Vec3, sample: Vec3, weight: f32) -> Vec3 {
     let one = |base: f32, reference: f32, sample: f32| {
-        if reference.abs() < SMALLEST_SCALE {
-            return base;
-        }
-        base * (1.0 + (sample / reference - 1.0) * weight)
+        base * (1.0 + (ratio(reference, sample, 1.0) - 1.0) * weight)
     };
     Vec3::new(
         one(base.x, reference.x, sample.x),
@@ -241,18 +261,19 @@ mod tests {
     fn l2_a_continuous_delta_follows_its_own_arc_past_the_half_turn() {
         let mut last = None;
         let mut before = 0.0;
-        for degrees in (0..340).step_by(10) {
+        for degrees in (0..=360).step_by(10) {
             let d = nearest_sign(turn(X, degrees as f32), last);
-            last = Some(d);
-            let half = share_of_own_arc(d, 0.5);
+            let half = share_of_own_arc(d, 0.5, last);
             let angle = 2.0 * ops::atan2(half.x, half.w);
             assert!((angle.to_degrees() - degrees as f32 * 0.5).abs() < 1e-3);
             assert!(angle >= before);
             before = angle;
+            last = Some(d);
         }
-        assert_eq!(
-            share_of_own_arc(Rotation::identity(), 0.3),
-            Rotation::identity()
-        );
+        let whole = -Rotation::identity();
+        let half = share_of_own_arc(whole, 0.5, Some(turn(X, 350.0)));
+        assert!((half.x - 1.0).abs() < 1e-6, "{half:?}");
+        let none = Rotation::identity();
+        assert_eq!(share_of_own_arc(none, 0.3, None), none);
     }
 }

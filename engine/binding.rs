@@ -6,7 +6,7 @@
 //! A rig that was built along other axes or at another size needs a change of basis: a rotation becomes `C·R·C⁻¹`, a
 //! translation `scale·C·p`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bevy_math::Quat;
 
@@ -15,15 +15,61 @@ use crate::lane::Vec3x;
 use crate::rig::Rig;
 use crate::rotation::{self, Rotation};
 
+/// For each joint of one rig, its joint in another.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Partners {
+    /// In the source's joint order.
+    pub of: Vec<Option<usize>>,
+    /// Joints of the source whose name several joints of the target have, and whose parents do not tell which, ascending.
+    pub ambiguous: Vec<usize>,
+}
+
+impl Partners {
+    /// Finds a joint of `target` for each joint of `source`: the one that `renamed` says (source, target), else the one
+    /// of the same name. Where several have the name, the one whose parent is the parent's partner.
+    pub fn new(source: &Rig, target: &Rig, renamed: &[(usize, usize)]) -> Self {
+        let mut by_name: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+        for (index, joint) in target.joints.iter().enumerate() {
+            by_name.entry(&joint.name).or_default().push(index);
+        }
+        let said: BTreeMap<usize, usize> = renamed.iter().copied().collect();
+        let mut partners = Self::default();
+        for (index, joint) in source.joints.iter().enumerate() {
+            // Parents come first: theirs is known.
+            let above = joint.parent.and_then(|parent| partners.of[parent]);
+            let named = by_name
+                .get(joint.name.as_str())
+                .filter(|_| !joint.name.is_empty());
+            let found = match (said.get(&index), named.map(Vec::as_slice)) {
+                (Some(&joint), _) | (None, Some(&[joint])) => Some(joint),
+                (None, Some(several)) => {
+                    let below = |&&joint: &&usize| target.joints[joint].parent == above;
+                    let mut fitting = several.iter().filter(below);
+                    let one = fitting.next().filter(|_| fitting.next().is_none());
+                    if one.is_none() {
+                        partners.ambiguous.push(index);
+                    }
+                    one.copied()
+                }
+                (None, None) => None,
+            };
+            partners.of.push(found);
+        }
+        partners
+    }
+}
+
 /// How the tracks of a clip found joints.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Binding {
     /// One per track, in their order.
     pub tracks: Vec<BoundTrack>,
-    /// Joints of the source that tracks move and no joint of the target is called like, each once, in joint order.
-    pub unmatched_source: Vec<String>,
+    /// Joints of the source that tracks move and that have no partner, ascending.
+    pub unmatched_source: Vec<usize>,
     /// Joints of the target that no track moves, ascending.
     pub unmatched_target: Vec<usize>,
+    /// Tracks of morph weights that find no mesh with as many targets.
+    pub misfits: Vec<usize>,
 }
 
 /// One track and its joint.
@@ -33,7 +79,7 @@ pub struct BoundTrack {
     pub track: usize,
     /// Name of the joint it was made for.
     pub source: String,
-    /// Index of its joint in the target; `None` where no joint, or more than one, has the name.
+    /// Index of its joint in the target; `None` where there is none, or no mesh that fits.
     pub target: Option<usize>,
     /// The parent of that joint.
     pub target_parent: Option<usize>,
@@ -80,57 +126,27 @@ impl Retarget {
 
 impl Binding {
     /// Finds the joints of `target` for the tracks of `clip`, which was made for `source`.
-    ///
-    /// A joint is found by its exact name; `renamed` gives the target's name for a source's name. A name that several
-    /// joints of the target have finds none of them.
-    pub fn new(
-        clip: &Clip,
-        source: &Rig,
-        target: &Rig,
-        renamed: &BTreeMap<String, String>,
-    ) -> Self {
-        let mut by_name: BTreeMap<&str, Option<usize>> = BTreeMap::new();
-        for (index, joint) in target.joints.iter().enumerate() {
-            let found = by_name.entry(&joint.name).or_insert(Some(index));
-            if *found != Some(index) {
-                *found = None;
-            }
-        }
-        let find = |name: &str| {
-            let name = renamed.get(name).map_or(name, String::as_str);
-            by_name
-                .get(name)
-                .copied()
-                .flatten()
-                .filter(|_| !name.is_empty())
-        };
+    pub fn new(clip: &Clip, source: &Rig, target: &Rig, partners: &Partners) -> Self {
         let mut binding = Self::default();
         let mut is_moved = vec![false; target.joints.len()];
-        let mut unmatched = Vec::new();
         for (index, track) in clip.tracks.iter().enumerate() {
-            let name = source
-                .joints
-                .get(track.joint)
-                .map_or("", |joint| &joint.name);
-            let found = find(name);
-            match found {
-                Some(joint) => is_moved[joint] = true,
-                None => unmatched.push(track.joint),
+            let partner = partners.of.get(track.joint).copied().flatten();
+            let found = partner.filter(|&joint| fits(track, target, joint));
+            match (partner, found) {
+                (_, Some(joint)) => is_moved[joint] = true,
+                (Some(_), None) => binding.misfits.push(index),
+                (None, None) => binding.unmatched_source.push(track.joint),
             }
+            let made_for = source.joints.get(track.joint);
             binding.tracks.push(BoundTrack {
                 track: index,
-                source: name.to_owned(),
+                source: made_for.map_or_else(String::new, |joint| joint.name.clone()),
                 target: found,
                 target_parent: found.and_then(|joint| target.joints[joint].parent),
             });
         }
-        unmatched.sort_unstable();
-        unmatched.dedup();
-        let describe = |joint: usize| {
-            let known = source.joints.get(joint);
-            known.map_or_else(|| format!("joint {joint}"), |_| source.describe(joint))
-        };
-        binding.unmatched_source = unmatched.into_iter().map(describe).collect();
+        binding.unmatched_source.sort_unstable();
+        binding.unmatched_source.dedup();
         let still = is_moved.iter().enumerate().filter(|(_, moved)| !**moved);
         binding.unmatched_target = still.map(|(joint, _)| joint).collect();
         binding
@@ -142,19 +158,15 @@ impl Binding {
     /// stays.
     pub fn apply(&self, clip: &Clip, retarget: &Retarget) -> Clip {
         let mut tracks: Vec<Track> = Vec::with_capacity(clip.tracks.len());
+        let mut taken = BTreeSet::new();
         for bound in &self.tracks {
             let (Some(joint), Some(track)) = (bound.target, clip.tracks.get(bound.track)) else {
                 continue;
             };
-            let kind = core::mem::discriminant(&track.values);
-            let same = |known: &Track| {
-                known.joint == joint && core::mem::discriminant(&known.values) == kind
-            };
-            if !tracks.iter().any(same) {
-                let values = retargeted(&track.values, retarget);
+            if taken.insert((joint, kind(&track.values))) {
                 tracks.push(Track {
                     joint,
-                    values,
+                    values: retargeted(&track.values, retarget),
                     ..track.clone()
                 });
             }
@@ -163,6 +175,31 @@ impl Binding {
             tracks,
             ..clip.clone()
         }
+    }
+}
+
+/// Whether a joint has what a track moves: any joint has a transform, few have a mesh with so many morph targets.
+fn fits(track: &Track, target: &Rig, joint: usize) -> bool {
+    let Some(kind) = track.channel() else {
+        return true;
+    };
+    let mut sets = target.channels.iter();
+    let set = sets.find(|set| set.joint == joint && set.kind == kind);
+    set.is_some_and(|set| match &track.values {
+        TrackValues::Weights { count, .. } => set.rest.len() == *count,
+        _ => true,
+    })
+}
+
+/// Tells the properties apart.
+fn kind(values: &TrackValues) -> u8 {
+    match values {
+        TrackValues::Translation(_) => 0,
+        TrackValues::Rotation(_) => 1,
+        TrackValues::Scale(_) => 2,
+        TrackValues::Weights { .. } => 3,
+        TrackValues::BakeWeight(_) => 4,
+        TrackValues::Fov(_) => 5,
     }
 }
 
@@ -223,8 +260,8 @@ mod tests {
         let source = rig(&[("hips", None), ("arm", Some(0)), ("tail", Some(0))]);
         let target = rig(&[("arm", None), ("hips", None), ("Arm.L", Some(1))]);
         let clip = clip(vec![turn(2, 0), turn(1, 1), turn(0, 2)]);
-        let renamed = BTreeMap::from([("arm".to_owned(), "Arm.L".to_owned())]);
-        let binding = Binding::new(&clip, &source, &target, &renamed);
+        let partners = Partners::new(&source, &target, &[(1, 2)]);
+        let binding = Binding::new(&clip, &source, &target, &partners);
         let row = |i: usize| {
             let bound = &binding.tracks[i];
             (
@@ -237,7 +274,7 @@ mod tests {
         assert_eq!(row(0), (0, "tail", None, None));
         assert_eq!(row(1), (1, "arm", Some(2), Some(1)));
         assert_eq!(row(2), (2, "hips", Some(1), None));
-        assert_eq!(binding.unmatched_source, ["\"tail\" (node 2)"]);
+        assert_eq!(binding.unmatched_source, [2]);
         assert_eq!(binding.unmatched_target, [0]);
         let bound = binding.apply(&clip, &Retarget::default());
         let joints: Vec<usize> = bound.tracks.iter().map(|track| track.joint).collect();
@@ -246,11 +283,49 @@ mod tests {
     }
 
     #[test]
-    fn l5_a_name_that_two_joints_have_finds_neither() {
-        let source = rig(&[("arm", None)]);
-        let target = rig(&[("arm", None), ("arm", None), ("", None)]);
-        let binding = Binding::new(&clip(vec![turn(0, 0)]), &source, &target, &BTreeMap::new());
-        assert_eq!(binding.tracks[0].target, None);
+    fn l5_of_joints_that_share_a_name_the_parent_tells() {
+        let source = rig(&[
+            ("hips", None),
+            ("arm", Some(0)),
+            ("hand", Some(1)),
+            ("x", None),
+        ]);
+        let target = rig(&[
+            ("hips", None),
+            ("hand", Some(0)),
+            ("arm", Some(0)),
+            ("hand", Some(2)),
+            ("x", Some(0)),
+            ("x", Some(1)),
+        ]);
+        let partners = Partners::new(&source, &target, &[]);
+        assert_eq!(partners.of, [Some(0), Some(2), Some(3), None]);
+        assert_eq!(partners.ambiguous, [3]);
+    }
+
+    #[test]
+    fn l5_morph_weights_want_a_mesh_with_as_many_targets() {
+        use crate::channel::{ChannelKind, ChannelSet};
+        let source = rig(&[("face", None)]);
+        let mut target = source.clone();
+        let track = Track {
+            values: TrackValues::Weights {
+                count: 2,
+                values: vec![0.0; 2],
+            },
+            ..turn(0, 0)
+        };
+        let partners = Partners::new(&source, &target, &[]);
+        for (targets, found) in [(2, Some(0)), (3, None)] {
+            target.channels = vec![ChannelSet {
+                joint: 0,
+                kind: ChannelKind::Morph,
+                rest: vec![0.0; targets],
+            }];
+            let binding = Binding::new(&clip(vec![track.clone()]), &source, &target, &partners);
+            assert_eq!(binding.tracks[0].target, found);
+            assert_eq!(binding.misfits.len(), usize::from(found.is_none()));
+        }
     }
 
     #[test]

@@ -52,7 +52,7 @@ pub struct Playback {
 }
 
 impl Playback {
-    /// Plays `clip` from its beginning, as fast as it was made.
+    /// Plays `clip` as fast as it was made; it begins where the actor's clock is 0. See [`Playback::begins_at`].
     pub fn new(clip: Arc<Clip>, repeat: Repeat) -> Self {
         Self {
             clip,
@@ -60,6 +60,15 @@ impl Playback {
             repeat,
             speed: 1.0,
             rows: None,
+        }
+    }
+
+    /// The same, begun at `now` on the actor's clock ([`crate::substep::ActorClock::time`]): what it shows at 0 now, it
+    /// shows then.
+    pub fn begins_at(self, now: f64) -> Self {
+        Self {
+            start: self.start - now * self.speed,
+            ..self
         }
     }
 
@@ -140,29 +149,67 @@ impl ClipPlayer {
     }
 
     /// Lets `next` take over within `seconds` from `now` on, a time on the actor's clock
-    /// ([`crate::substep::ActorClock::time`]).
+    /// ([`crate::substep::ActorClock::time`]). Where it is to start from its beginning, give it
+    /// [`Playback::begins_at`] `now`.
     ///
-    /// What was shown goes on below until it is covered; the weights of all clips are 1 together at all times. Of more
-    /// than [`MOST_FADING`] the newest, which shows least, makes room.
+    /// What was shown goes on below until it is covered; the weights of all clips are 1 together at all times. When
+    /// [`MOST_FADING`] fade at once, the one that shows least makes room.
     pub fn cross_fade(&mut self, next: Playback, now: f64, seconds: f64) {
         self.forget_covered(now);
-        let before = core::mem::replace(&mut self.playing, next);
-        if self.under.len() + 1 < MOST_FADING {
-            self.under.push((before, self.fade));
-            self.fade = Some(Fade {
-                began: now,
-                seconds: seconds.max(0.0),
-            });
+        if self.under.len() + 1 >= MOST_FADING {
+            self.forget_least(now);
         }
+        let before = core::mem::replace(&mut self.playing, next);
+        self.under.push((before, self.fade));
+        self.fade = Some(Fade {
+            began: now,
+            seconds: seconds.max(0.0),
+        });
+    }
+
+    /// Ends all fades: what plays now shows alone. A reset does so, because the actor's clock begins anew.
+    pub fn settle(&mut self) {
+        self.fade = None;
+        self.under.clear();
+    }
+
+    /// Whether more than one clip is held.
+    pub fn is_fading(&self) -> bool {
+        self.fade.is_some()
+    }
+
+    /// The place, from the oldest on, of the last clip that covers all before it at `time`.
+    fn covers_from(&self, time: f64) -> usize {
+        let whole = |fade: &Option<Fade>| fade.is_none_or(|fade| fade.weight(time) >= 1.0);
+        if whole(&self.fade) {
+            return self.under.len();
+        }
+        let covering = self.under.iter().rposition(|(_, fade)| whole(fade));
+        covering.unwrap_or(0)
     }
 
     /// Drops what a clip above it hides at `now` and ever after.
     fn forget_covered(&mut self, now: f64) {
-        let whole = |fade: &Option<Fade>| fade.is_none_or(|fade| fade.weight(now) >= 1.0);
-        if whole(&self.fade) {
-            self.under.clear();
-        } else if let Some(lowest) = self.under.iter().rposition(|(_, fade)| whole(fade)) {
-            self.under.drain(..lowest);
+        self.under.drain(..self.covers_from(now));
+    }
+
+    /// Drops the clip that shows least at `now`.
+    fn forget_least(&mut self, now: f64) {
+        let weights: Vec<f32> = self.playing_at(now).map(|(_, weight)| weight).collect();
+        let share = |place: usize| {
+            let above = weights[place + 1..].iter().map(|weight| 1.0 - weight);
+            weights[place] * above.product::<f32>()
+        };
+        let least = (0..weights.len()).min_by(|&a, &b| share(a).total_cmp(&share(b)));
+        match least {
+            Some(place) if place < self.under.len() => {
+                self.under.remove(place);
+            }
+            _ => {
+                if let Some((playing, fade)) = self.under.pop() {
+                    (self.playing, self.fade) = (playing, fade);
+                }
+            }
         }
     }
 
@@ -173,8 +220,8 @@ impl ClipPlayer {
         let under = self.under.iter().map(move |(of, fade)| (of, weight(*fade)));
         let all = under.chain([(&self.playing, weight(self.fade))]);
         // What the oldest fades in over is gone.
-        all.enumerate()
-            .map(|(place, (of, weight))| (of, if place == 0 { 1.0 } else { weight }))
+        let shown = all.skip(self.covers_from(time)).enumerate();
+        shown.map(|(place, (of, weight))| (of, if place == 0 { 1.0 } else { weight }))
     }
 }
 
@@ -231,23 +278,71 @@ mod tests {
         };
         expect(2.0, 1.0, 0.0);
         expect(2.25, 0.5, 0.5);
-        expect(2.5, 0.0, 1.0);
+        assert_eq!(shares(&player, 2.5), [("b".to_owned(), 1.0)]);
+    }
+
+    /// How much each name shows.
+    fn by_name(player: &ClipPlayer, time: f64) -> std::collections::BTreeMap<String, f32> {
+        let mut sums = std::collections::BTreeMap::new();
+        for (name, share) in shares(player, time) {
+            *sums.entry(name).or_insert(0.0) += share;
+        }
+        sums
     }
 
     #[test]
-    fn add_07_rapid_changes_keep_the_weights_at_one_and_the_list_short() {
+    fn add_07_rapid_changes_keep_the_list_short_and_what_shows_steady() {
         for every in [0.1, 1.0 / 60.0, 0.001] {
             let mut player = ClipPlayer::new(clip("a", 1.0), Repeat::Loop);
             for change in 0..100 {
                 let now = f64::from(change) * every;
-                let name = if change % 2 == 0 { "b" } else { "a" };
-                player.cross_fade(Playback::new(clip(name, 1.0), Repeat::Loop), now, 0.5);
-                let shares = shares(&player, now + every * 0.5);
-                assert!(shares.len() <= MOST_FADING);
-                let sum: f32 = shares.iter().map(|(_, share)| share).sum();
-                assert!((sum - 1.0).abs() < 1e-6, "{shares:?}");
+                let before = by_name(&player, now);
+                let name = format!("clip {change}");
+                player.cross_fade(Playback::new(clip(&name, 1.0), Repeat::Loop), now, 0.5);
+                let after = by_name(&player, now);
+                assert!(player.playing_at(now).count() <= MOST_FADING);
+                assert!(
+                    (after.values().sum::<f32>() - 1.0).abs() < 1e-6,
+                    "{after:?}"
+                );
+                // The change itself shows nothing yet; of what shows, an eighth at most makes room.
+                assert_eq!(after[&name], 0.0);
+                for (name, share) in before {
+                    let now = after.get(&name).copied().unwrap_or(0.0);
+                    assert!((share - now).abs() <= 0.125, "{name}: {share}, then {now}");
+                }
             }
         }
+    }
+
+    #[test]
+    fn add_07_a_short_fade_among_long_ones_is_not_cut_off() {
+        let mut player = ClipPlayer::new(clip("a", 1.0), Repeat::Loop);
+        for n in 0..6 {
+            player.cross_fade(
+                Playback::new(clip(&format!("{n}"), 1.0), Repeat::Loop),
+                0.0,
+                10.0,
+            );
+        }
+        player.cross_fade(Playback::new(clip("quick", 1.0), Repeat::Loop), 0.0, 0.1);
+        let shown = by_name(&player, 0.09)["quick"];
+        player.cross_fade(Playback::new(clip("next", 1.0), Repeat::Loop), 0.09, 1.0);
+        assert!((by_name(&player, 0.09)["quick"] - shown).abs() < 0.02);
+        assert!((by_name(&player, 0.59)["next"] - 0.5).abs() < 1e-6);
+    }
+
+    #[test]
+    fn a_clip_that_begins_now_shows_its_beginning() {
+        let playback = Playback {
+            speed: 2.0,
+            ..Playback::new(clip("jump", 1.0), Repeat::Once)
+        };
+        let begun = playback.begins_at(100.0);
+        assert_eq!(
+            [100.0, 100.25].map(|time| begun.clip_time(time)),
+            [0.0, 0.5]
+        );
     }
 
     #[test]

@@ -204,7 +204,7 @@ impl FootRecord {
                 }
             };
             // A weight that is none holds nothing, and so has failed.
-            if foot.weight >= 1.0 || foot.weight.is_nan() {
+            if foot.weight >= 1.0 || !(0.0..=1.0).contains(&foot.weight) {
                 found(
                     of_leg[2],
                     FootMeasure::Residual,
@@ -235,6 +235,8 @@ fn worse(before: f32, now: f32) -> f32 {
 /// What an actor's feet stand on in the running frame; part of its slot.
 #[derive(Clone, Debug)]
 pub struct Footing {
+    /// Whether the rig's legs are others than in the frame before: their last rotations are not these legs'.
+    pub renewed: bool,
     /// In the order of the plan's legs; empty where no foot is held.
     pub legs: Vec<LegFooting>,
     /// The actor's place in the frame.
@@ -248,6 +250,7 @@ pub struct Footing {
 impl Default for Footing {
     fn default() -> Self {
         Self {
+            renewed: false,
             legs: Vec::new(),
             world_from_model: Rigid::identity(),
             path: Vec::new(),

@@ -90,7 +90,7 @@ impl Layer {
 /// Where a layer's motion comes from.
 #[derive(Clone, Debug)]
 pub enum LayerSource {
-    /// A clip.
+    /// A clip, on the actor's clock: one that plays once begins where [`Playback::begins_at`] says.
     Clip(Playback),
     /// Several clips side by side, blended by their weights joint by joint; a joint's weights are those of the clips that
     /// move it. `[B4]`
@@ -284,7 +284,14 @@ impl Layers {
     /// What may change on the layer called `name` while it is there.
     pub fn get_mut(&mut self, name: &str) -> Option<LayerEdit<'_>> {
         let layer = self.0.iter_mut().find(|layer| layer.name == name)?;
+        let (playback, blend) = match &mut layer.source {
+            LayerSource::Clip(playback) => (Some(playback), &mut [][..]),
+            LayerSource::Blend { clips, .. } => (None, &mut clips[..]),
+            LayerSource::Action { .. } => (None, &mut [][..]),
+        };
         Some(LayerEdit {
+            playback,
+            blend,
             weight: &mut layer.weight,
             window: &mut layer.window,
             mask: &mut layer.mask,
@@ -312,6 +319,10 @@ impl Layers {
 /// The parts of a layer that can change without changing its place; see [`Layer`].
 #[derive(Debug)]
 pub struct LayerEdit<'l> {
+    /// What a layer of one clip plays.
+    pub playback: Option<&'l mut Playback>,
+    /// The clips of a blend with their weights; empty for other layers.
+    pub blend: &'l mut [BlendClip],
     /// See [`Layer::weight`].
     pub weight: &'l mut f32,
     /// See [`Layer::window`].

@@ -55,7 +55,8 @@ pub enum Reach {
 /// Why a leg was left as it was animated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// The point, its weight or the leg's pose is not finite, or so far away that the leg's is not.
+    /// The point or the leg's pose is not finite, or so far away that the leg's would not be, or the weight is no number
+    /// from 0 to 1.
     NotFinite,
     /// A bone has no length, as below a joint that is scaled to nothing.
     NoBone,
@@ -307,7 +308,7 @@ impl LegPlan {
         pose: &mut [JointTransform],
         path: &mut Vec<ModelTransform>,
     ) -> Result<Reach, Refusal> {
-        if !anchor.is_finite() || !weight.is_finite() {
+        if !anchor.is_finite() || !(0.0..=1.0).contains(&weight) {
             return Err(Refusal::NotFinite);
         }
         self.place(root, pose, path);
@@ -326,7 +327,7 @@ impl LegPlan {
             if weight >= 1.0 {
                 whole
             } else {
-                rotation::slerp(none, whole, weight.max(0.0)).normalized()
+                rotation::slerp(none, whole, weight).normalized()
             }
         };
         let (upper, lower) = (part(turns.upper), part(turns.lower));

@@ -62,16 +62,21 @@ impl JointMask {
                 return Err(MaskFault::Joint { joint, count });
             }
         }
-        let mut mask = vec![0.0; count];
-        for (joint, weight) in mask.iter_mut().enumerate() {
-            let inside = deciding(
-                parents,
-                joint,
-                |at| roots.contains(&at),
-                |at| except.contains(&at),
-            );
-            *weight = f32::from(u8::from(inside));
+        // Parents come first, so one pass hands down what the nearest root or exception says.
+        let mut inside = vec![false; count];
+        let mut own = vec![None; count];
+        roots.iter().for_each(|&root| own[root] = Some(true));
+        except.iter().for_each(|&except| own[except] = Some(false));
+        for joint in 0..count {
+            // A parent behind its child is no parent.
+            let above = parents[joint].filter(|&parent| parent < joint);
+            let handed_down = above.is_some_and(|parent| inside[parent]);
+            inside[joint] = own[joint].unwrap_or(handed_down);
         }
+        let mut mask: Vec<f32> = inside
+            .into_iter()
+            .map(|of| f32::from(u8::from(of)))
+            .collect();
         for &(joint, weight) in weights {
             if !(0.0..=1.0).contains(&weight) {
                 return Err(MaskFault::Weight { joint, weight });
@@ -106,27 +111,6 @@ impl JointMask {
             .filter(|&(_, &weight)| weight > 0.0);
         inside.map(|(joint, _)| joint)
     }
-}
-
-/// Whether the nearest joint from `joint` upwards that is a root or an exception is a root.
-fn deciding(
-    parents: &[Option<usize>],
-    joint: usize,
-    is_root: impl Fn(usize) -> bool,
-    is_except: impl Fn(usize) -> bool,
-) -> bool {
-    let mut next = Some(joint);
-    while let Some(at) = next {
-        if is_except(at) {
-            return false;
-        }
-        if is_root(at) {
-            return true;
-        }
-        // Parents come first, so this ends; a parent behind its child is no parent.
-        next = parents[at].filter(|&parent| parent < at);
-    }
-    false
 }
 
 #[cfg(test)]

@@ -197,7 +197,7 @@ fn correlations(truth: &[Quaternion], simulated: &[Quaternion]) -> [Option<f64>;
     core::array::from_fn(|axis| correlation(&component(&a, axis), &component(&b, axis)))
 }
 
-/// At a limit: any axis that has room is within [`LIMIT_MARGIN`] of an end, or beyond it. `[D2]`
+/// At a limit: any axis that has room is within [`LIMIT_MARGIN`] of an end. `[D2]`
 fn share_at_limit(simulated: &[Quaternion], limit: &Limit) -> f64 {
     let radians = |degrees: bevy_math::Vec3| degrees.to_array().map(|d| f64::from(d).to_radians());
     let (low, high) = (radians(limit.low), radians(limit.high));

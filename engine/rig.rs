@@ -112,6 +112,11 @@ impl Rig {
                 count,
             });
         }
+        for (index, set) in self.channels.iter().enumerate() {
+            if let Some(what) = channel_fault(&self.channels[..index], set) {
+                return Err(RigFault::Channels { index, what });
+            }
+        }
         for (index, driver) in self.drivers.iter().enumerate() {
             let sources = driver.sources().len();
             if sources > MOST_SOURCES {
@@ -225,9 +230,31 @@ pub enum RigFault {
         /// Which driver.
         index: usize,
     },
+    /// A channel set without values, with values that are not finite, or behind another of its kind on its joint.
+    #[error("channel set {index}: {what}")]
+    Channels {
+        /// Which set.
+        index: usize,
+        /// What was found and expected.
+        what: &'static str,
+    },
     /// Drivers that wait for each other.
     #[error("drivers that read each other: {0}")]
     DriverCycle(String),
+}
+
+/// What is wrong with a channel set behind those before it.
+fn channel_fault(before: &[ChannelSet], set: &ChannelSet) -> Option<&'static str> {
+    let same = |other: &ChannelSet| other.joint == set.joint && other.kind == set.kind;
+    if set.rest.is_empty() {
+        Some("no values; expected at least one")
+    } else if !set.rest.iter().all(|value| value.is_finite()) {
+        Some("a rest value is not finite; expected numbers")
+    } else if before.iter().any(same) {
+        Some("a second set of its kind on its joint; expected one")
+    } else {
+        None
+    }
 }
 
 /// A rig in a World: the entities that carry its parts, each of which can be inspected and edited.

@@ -292,6 +292,21 @@ pub fn unit_or_identity(q: Rotation<f32>) -> Rotation<f32> {
     unit(q, "rotation").unwrap_or(Rotation::identity())
 }
 
+/// How far from 1 the squared length of a rotation may be to be shown with the bits it has, dimensionless.
+///
+/// A key stored in 16 bits is off by 1e-4. What the simulation composes is made exactly unit, see
+/// [`unit_or_identity`].
+const NEARLY_UNIT: f32 = 1e-3;
+
+/// `q` itself when it is nearly unit, else at unit length; what has no direction becomes no rotation. `[B2]`
+pub fn nearly_unit(q: Rotation<f32>) -> Rotation<f32> {
+    if (q.dot(q) - 1.0).abs() <= NEARLY_UNIT {
+        q
+    } else {
+        unit_or_identity(q)
+    }
+}
+
 /// Shortest normalised lerp: `from` at 0, `to` at 1. `[B1]`
 ///
 /// At a dot product of exactly 0 the stored sign of `to` decides, so that the answer is the same everywhere.

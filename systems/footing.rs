@@ -134,7 +134,9 @@ fn read_feet(
 ) {
     let root = ModelTransform::root(plan.metres_per_unit);
     let world = placed.rigid();
-    if slot.schedule.reset || slot.teleported || readout.legs.len() != plan.legs.len() {
+    let renewed = core::mem::take(&mut slot.footing.renewed);
+    let began = slot.schedule.reset || slot.teleported || renewed;
+    if began || readout.legs.len() != plan.legs.len() {
         readout.before.clear();
         readout.legs.clear();
         readout.legs.resize(plan.legs.len(), FootResult::default());
@@ -154,7 +156,7 @@ fn read_feet(
         let held = weight != 0.0;
         let residual = match held {
             // A weight that is none holds nothing.
-            true if weight.is_nan() => f32::NAN,
+            true if !(0.0..=1.0).contains(&weight) => f32::NAN,
             true => (sole - anchor).length(),
             false => 0.0,
         };

@@ -7,29 +7,23 @@
 //! What a layer cannot use (a weight that is no number from 0 to 1, a value that is not finite, a rotation without
 //! direction) leaves the pose below as it is; the layer says so in its readout, and once in a warning.
 
-use std::sync::Arc;
-
 use bevy_ecs::prelude::*;
 
 use super::FrameSystems;
 use super::preparation::Seat;
 use super::sampling;
 use super::substeps::{Workers, for_each_slot};
-use crate::action::{Action, Channel};
-use crate::blend::{BlendInput, BlendReference, blend_many};
-use crate::clip::Playback;
 use crate::crowd::{Crowds, Slot};
 use crate::layer::{
-    Additive, BlendClip, JointContribution, Layer, LayerContribution, LayerKind, LayerReadout,
-    LayerSource, LayerState, LayerWork, Layers, Missing, Present, Reference, Sampled, add_joint,
-    override_joint,
+    Additive, JointContribution, Layer, LayerContribution, LayerKind, LayerReadout, LayerSource,
+    LayerState, LayerWork, Layers, Missing, Reference, add_joint, override_joint,
 };
 use crate::plan::Plan;
 use crate::pose::JointTransform;
-use crate::uniform::PoseRows;
 
-/// A blend's input that takes no part: weights below 0 are left out. `[B4]`
-const LEFT_OUT: f32 = -1.0;
+mod sources;
+
+use sources::{act, blend, sample};
 
 /// Registers the systems.
 pub fn add(schedule: &mut Schedule) {
@@ -45,6 +39,7 @@ fn lay_layers(
         let found = slot.actor.and_then(|actor| actors.get(actor).ok());
         let Some((Some(layers), is_read)) = found else {
             slot.layers.contributions.clear();
+            slot.layers.states.clear();
             return;
         };
         slot.layers.is_read = is_read;
@@ -62,6 +57,7 @@ fn lay_slot(plan: &Plan, slot: &mut Slot, layers: &Layers) {
             pose,
             channels: &mut [],
             is_shown: false,
+            is_told: false,
         };
         lay_pose(&mut below, point.time, layers, &mut slot.layers);
     }
@@ -70,6 +66,7 @@ fn lay_slot(plan: &Plan, slot: &mut Slot, layers: &Layers) {
         pose: &mut slot.shown,
         channels: &mut slot.channels,
         is_shown: true,
+        is_told: slot.layers.is_read,
     };
     lay_pose(&mut below, slot.schedule.shown, layers, &mut slot.layers);
     warn(plan, slot, layers);
@@ -83,6 +80,8 @@ struct Below<'p> {
     channels: &'p mut [f32],
     /// Whether all joints are up to date, not only those that the substeps need.
     is_shown: bool,
+    /// Whether somebody wants to know which joints move.
+    is_told: bool,
 }
 
 impl Below<'_> {
@@ -95,20 +94,19 @@ impl Below<'_> {
 /// Gives each layer its memory: what another layer or another plan left there is forgotten.
 fn prepare(plan: &Plan, work: &mut LayerWork, layers: &Layers, reset: bool) {
     let joints = plan.rest.len();
-    work.states.resize_with(layers.len(), LayerState::default);
     work.contributions
         .resize_with(layers.len(), LayerContribution::default);
-    for ((layer, state), report) in layers
-        .iter()
-        .zip(&mut work.states)
-        .zip(&mut work.contributions)
-    {
-        if state.name != layer.name || state.deltas.len() != joints {
-            *state = LayerState::new(&layer.name, joints);
-        }
+    for (index, layer) in layers.iter().enumerate() {
+        let state = work.state(index, &layer.name, joints);
         if reset {
             state.deltas.fill(None);
         }
+        if let LayerKind::Additive { reference, .. } = &layer.kind
+            && state.renews(reference)
+        {
+            make_reference(plan, state, reference);
+        }
+        let report = &mut work.contributions[index];
         report.name.clone_from(&layer.name);
         report.weight = 0.0;
         report.refused = false;
@@ -116,12 +114,8 @@ fn prepare(plan: &Plan, work: &mut LayerWork, layers: &Layers, reset: bool) {
         report.action = None;
         report.joints.clear();
         report.kept.clear();
-        if let LayerKind::Additive { reference, .. } = &layer.kind
-            && state.renews(reference)
-        {
-            make_reference(plan, state, reference);
-        }
     }
+    work.states.truncate(layers.len());
 }
 
 /// The pose an additive layer compares with: what has no track is at rest.
@@ -142,13 +136,19 @@ fn make_reference(plan: &Plan, state: &mut LayerState, reference: &Reference) {
 /// Lays all layers over one pose, taken at `time` on the actor's clock.
 fn lay_pose(below: &mut Below, time: f64, layers: &Layers, work: &mut LayerWork) {
     for (index, layer) in layers.iter().enumerate() {
-        let weight = layer.weight_at(time);
+        // A mask that was made for another rig means other joints.
+        let fits = layer.mask.len() == below.plan.rest.len();
+        let weight = layer.weight_at(time).filter(|_| fits);
         let report = &mut work.contributions[index];
         if below.is_shown {
             report.weight = weight.unwrap_or(0.0);
         }
         report.refused |= weight.is_none();
         let Some(weight) = weight.filter(|&weight| weight > 0.0) else {
+            if below.is_shown {
+                // What it showed before it paused says nothing about where it goes on.
+                work.states[index].deltas.fill(None);
+            }
             continue;
         };
         match &layer.source {
@@ -157,7 +157,7 @@ fn lay_pose(below: &mut Below, time: f64, layers: &Layers, work: &mut LayerWork)
                 sample(below, layer, playback, time, sampled, rows);
             }
             LayerSource::Blend { clips, about_rest } => {
-                blend(below, layer, clips, *about_rest, time, work);
+                blend(below, layer, clips, *about_rest, time, index, work);
             }
             LayerSource::Action { action, starts } => {
                 act(below, layer, weight, action, time - starts, index, work);
@@ -168,131 +168,6 @@ fn lay_pose(below: &mut Below, time: f64, layers: &Layers, work: &mut LayerWork)
         if below.is_shown {
             lay_channels(below, layer, weight, index, work);
         }
-    }
-}
-
-/// What a clip shows, at `time` on the actor's clock, of the joints and channels that the layer reaches.
-fn sample(
-    below: &Below,
-    layer: &Layer,
-    playback: &Playback,
-    time: f64,
-    to: &mut Sampled,
-    rows: &mut PoseRows,
-) {
-    let (plan, clip, time) = (below.plan, &playback.clip, playback.clip_time(time));
-    let reaches = |joint| below.reaches(layer, joint);
-    to.clear(plan.rest.len(), &plan.channels);
-    if let Some(uniform) = &playback.rows {
-        to.sample_rows(uniform, time, &plan.rest, reaches, rows);
-    } else {
-        for track in &clip.tracks {
-            // A clip of another rig may name joints that this one does not have.
-            if track.joint < plan.rest.len() && reaches(track.joint) {
-                to.sample(track, time, &plan.rest);
-            }
-        }
-    }
-    if below.is_shown {
-        let (channels, moved) = (&mut to.channels, &mut to.moved_sets);
-        sampling::sample_channels(plan, clip, time, channels, |set| moved[set] = true);
-    }
-    to.fill_missing(layer.missing, &plan.rest, reaches);
-}
-
-/// Blends clips side by side: each property of each joint by the weights of the clips that move it. `[B4]`
-fn blend(
-    below: &Below,
-    layer: &Layer,
-    clips: &[BlendClip],
-    about_rest: bool,
-    time: f64,
-    work: &mut LayerWork,
-) {
-    let (plan, joints) = (below.plan, below.plan.rest.len());
-    let LayerWork {
-        sampled,
-        part,
-        rotations,
-        totals,
-        rows,
-        ..
-    } = work;
-    sampled.clear(joints, &plan.channels);
-    totals.clear(joints, plan.channels.sets().len());
-    let left_out = BlendInput {
-        id: 0,
-        rotation: [0.0; 4],
-        weight: LEFT_OUT,
-    };
-    rotations.clear();
-    rotations.resize(joints * clips.len(), left_out);
-    for (id, clip) in clips.iter().enumerate() {
-        if !(clip.weight > 0.0 && clip.weight.is_finite()) {
-            continue;
-        }
-        sample(below, layer, &clip.playback, time, part, rows);
-        for &joint in &part.touched {
-            let (of, present) = (&part.pose[joint], part.present[joint]);
-            let (to, known) = sampled.touch(joint, &plan.rest);
-            totals.add(joint, clip.weight, of, present, to, known);
-            if present.rotation {
-                rotations[joint * clips.len() + id] = BlendInput {
-                    id: id as u32,
-                    rotation: of.rotation.to_array(),
-                    weight: clip.weight,
-                };
-            }
-        }
-        totals.add_channels(&plan.channels, clip.weight, part, sampled);
-    }
-    for &joint in &sampled.touched {
-        let inputs = &mut rotations[joint * clips.len()..][..clips.len()];
-        for (id, input) in inputs.iter_mut().enumerate() {
-            input.id = id as u32;
-        }
-        let reference = if about_rest {
-            BlendReference::Rest(plan.rest[joint].rotation.to_array())
-        } else {
-            BlendReference::Heaviest
-        };
-        // None of them valid: the rest rotation, with which the joint was touched, stays.
-        if let Ok(rotation) = blend_many(inputs, reference) {
-            sampled.pose[joint].rotation = rotation.into();
-        }
-    }
-}
-
-/// Lets an action act on the joints that the layer reaches. `[K5]`
-fn act(
-    below: &mut Below,
-    layer: &Layer,
-    weight: f32,
-    action: &Arc<Action>,
-    time: f64,
-    index: usize,
-    work: &mut LayerWork,
-) {
-    work.acted.clear();
-    work.acted.extend_from_slice(below.pose);
-    let readout = action.apply(time, weight, &mut work.acted);
-    if below.is_shown {
-        work.contributions[index].action = Some(readout);
-        work.contributions[index].weight = readout.weight;
-    }
-    for joint in action.channels.iter().map(Channel::joint) {
-        if joint >= below.plan.rest.len() || !below.reaches(layer, joint) {
-            continue;
-        }
-        let mask = layer.mask.weight(joint);
-        let (out, kept) = override_joint(
-            &below.pose[joint],
-            &work.acted[joint],
-            Present::ALL,
-            mask,
-            layer.interpolant,
-        );
-        set(below, joint, out, kept, &mut work.contributions[index]);
     }
 }
 
@@ -327,6 +202,13 @@ fn lay_joints(below: &mut Below, layer: &Layer, weight: f32, index: usize, work:
     }
 }
 
+/// Notes, ascending and once, a joint that kept a part of the pose below.
+fn note_kept(kept: &mut Vec<usize>, joint: usize) {
+    if let Err(place) = kept.binary_search(&joint) {
+        kept.insert(place, joint);
+    }
+}
+
 /// Puts a joint's transform into the pose and notes what that changed.
 fn set(
     below: &mut Below,
@@ -335,10 +217,10 @@ fn set(
     kept: bool,
     report: &mut LayerContribution,
 ) {
-    if kept && let Err(place) = report.kept.binary_search(&joint) {
-        report.kept.insert(place, joint);
+    if kept {
+        note_kept(&mut report.kept, joint);
     }
-    if below.is_shown {
+    if below.is_told {
         let moved = JointContribution::between(joint, &below.pose[joint], &out);
         if !moved.is_none() {
             let place = report.joints.partition_point(|known| known.joint < joint);
@@ -366,10 +248,12 @@ fn lay_channels(below: &mut Below, layer: &Layer, weight: f32, index: usize, wor
                     base + (sample - work.states[index].reference_channels[number]) * w
                 }
             };
+            let report = &mut work.contributions[index];
             if out.is_finite() {
-                let most = &mut work.contributions[index].channels;
-                *most = most.max((out - base).abs());
+                report.channels = report.channels.max((out - base).abs());
                 below.channels[number] = out;
+            } else {
+                note_kept(&mut report.kept, of.joint);
             }
         }
     }
@@ -377,29 +261,29 @@ fn lay_channels(below: &mut Below, layer: &Layer, weight: f32, index: usize, wor
 
 /// Tells people, once per layer and actor, what it could not use.
 fn warn(plan: &Plan, slot: &mut Slot, layers: &Layers) {
-    let actor = slot.actor;
+    let (actor, joints) = (slot.actor, plan.rest.len());
     let work = &mut slot.layers;
     let reports = work.contributions.iter().zip(layers.iter());
     for ((report, layer), state) in reports.zip(&mut work.states) {
-        if state.warned || !(report.refused || !report.kept.is_empty()) {
+        let acts_not = report.action.is_some_and(|action| action.kept > 0);
+        if state.warned || !(report.refused || acts_not || !report.kept.is_empty()) {
             continue;
         }
         state.warned = true;
-        if report.refused {
-            tracing::warn!(
-                ?actor,
-                "layer \"{}\": weight {}, expected a number from 0 to 1; the pose below stays",
-                layer.name,
-                layer.weight
-            );
+        let what = if layer.mask.len() != joints {
+            let made_for = layer.mask.len();
+            format!("its mask is for a rig of {made_for} joints, this one has {joints}")
+        } else if report.refused {
+            format!("weight {}, expected a number from 0 to 1", layer.weight)
+        } else if let Some(joint) = report.kept.first() {
+            format!("joint {joint} of {joints} is not finite there or has a zero rotation")
         } else {
-            let joints = plan.rest.len();
-            tracing::warn!(
-                ?actor,
-                "layer \"{}\": joint {} of {joints} is not finite or has a zero rotation; it keeps the pose below",
-                layer.name,
-                report.kept[0]
-            );
-        }
+            "a channel of the action has no joint or is not finite".to_owned()
+        };
+        tracing::warn!(
+            ?actor,
+            "layer \"{}\": {what}; the pose below stays",
+            layer.name
+        );
     }
 }

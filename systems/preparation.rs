@@ -14,11 +14,11 @@ use super::footing::place_anchors;
 use super::motion::{ActorMotion, WorldFromActor, measure_motion};
 use crate::account::Explanation;
 use crate::chain::ChainLayer;
+use crate::clip::ClipPlayer;
 use crate::collider::StaticCollider;
 use crate::crowd::Crowds;
 use crate::driver::Driver;
 use crate::lane::Vec3x;
-use crate::layer::LayerWork;
 use crate::plan::Plan;
 use crate::pose::{AnimatedPose, LocalPose, PoseHealth};
 use crate::profile::SwingProfile;
@@ -241,6 +241,7 @@ fn seat_actors(
             if old.plan.legs != plan.legs {
                 // Where another leg's sole was caught is no place for this one's.
                 slot.footing.legs.clear();
+                slot.footing.renewed = true;
             }
             carried.then_some(slot)
         });
@@ -251,7 +252,7 @@ fn seat_actors(
             Some(mut state) => {
                 // Another plan may have other drivers: what they remembered is not theirs.
                 state.lagged.clear();
-                state.layers = LayerWork::default();
+                state.layers.forget_references();
                 crowds.0[crowd].slots[slot] = state;
             }
             None => clock.started = None,
@@ -281,12 +282,21 @@ fn cut_frames(
         &WorldFromActor,
         Option<&Wind>,
         Option<&Explanation>,
+        Option<&mut ClipPlayer>,
     )>,
 ) {
-    for (entity, seat, mut actor_clock, profile, properties, placed, wind, explained) in &mut actors
+    for (entity, seat, mut actor_clock, profile, properties, placed, wind, explained, player) in
+        &mut actors
     {
         let slot = &mut crowds.0[seat.crowd].slots[seat.slot];
+        let has_run = actor_clock.last > 0.0 || actor_clock.substeps > 0;
         actor_clock.schedule(clock.now, profile, &mut slot.schedule);
+        if let Some(mut player) = player
+            && (has_run && slot.schedule.reset && player.is_fading())
+        {
+            // Fades count on the clock that has just begun anew.
+            player.settle();
+        }
         match slot.schedule.notice {
             Some(Notice::TimeDropped) => tracing::warn!(
                 %entity,

@@ -8,7 +8,6 @@
 //! not unit is made so `[B2]`.
 
 use bevy_ecs::prelude::*;
-use bevy_math::Quat;
 
 use super::FrameSystems;
 use super::preparation::Seat;
@@ -18,7 +17,7 @@ use crate::crowd::{Crowds, SamplingScratch, Slot};
 use crate::lane::Lane;
 use crate::plan::Plan;
 use crate::pose::{AnimatedPose, JointTransform};
-use crate::rotation::{self, Rotation};
+use crate::rotation;
 use crate::substep::{FrameSchedule, PosePoint};
 use crate::swing::BakeWeights;
 use crate::uniform::PoseRows;
@@ -53,15 +52,15 @@ fn sample_poses(
 /// Samples the clip at the time of each pose and at the frame's own time.
 fn sample_clip(plan: &Plan, slot: &mut Slot, player: &ClipPlayer) {
     let joints = plan.rest.len();
-    let scratch = &mut slot.sampling;
+    let (scratch, invalid) = (&mut slot.sampling, &mut slot.invalid);
     for (point, pose) in poses(&slot.schedule, &mut slot.poses, joints) {
-        sample_player(plan, player, point.time, Wanted::Needed, pose, scratch);
-        replace_invalid(plan, pose, Wanted::Needed, &mut slot.invalid);
+        let wanted = Wanted::Needed;
+        sample_player(plan, player, point.time, wanted, pose, scratch, invalid);
     }
     slot.shown.resize(joints, JointTransform::IDENTITY);
     let time = slot.schedule.shown;
-    sample_player(plan, player, time, Wanted::All, &mut slot.shown, scratch);
-    replace_invalid(plan, &mut slot.shown, Wanted::All, &mut slot.invalid);
+    let shown = &mut slot.shown;
+    sample_player(plan, player, time, Wanted::All, shown, scratch, invalid);
     let (channels, scratch) = (&mut slot.channels, &mut slot.sampling.channels);
     sample_player_channels(plan, player, time, channels, scratch);
 }
@@ -92,7 +91,7 @@ impl Wanted {
     }
 }
 
-/// The pose that `player` shows at `time` on the actor's clock.
+/// The pose that `player` shows at `time` on the actor's clock; each clip is made valid before it is blended. `[B6]`
 fn sample_player(
     plan: &Plan,
     player: &ClipPlayer,
@@ -100,10 +99,12 @@ fn sample_player(
     wanted: Wanted,
     pose: &mut [JointTransform],
     scratch: &mut SamplingScratch,
+    invalid: &mut Vec<usize>,
 ) {
     for (place, (playback, weight)) in player.playing_at(time).enumerate() {
         if place == 0 {
             sample_playback(plan, playback, time, wanted, pose, &mut scratch.rows);
+            replace_invalid(plan, pose, wanted, invalid);
             continue;
         }
         let SamplingScratch {
@@ -111,6 +112,7 @@ fn sample_player(
         } = scratch;
         above.resize(plan.rest.len(), JointTransform::IDENTITY);
         sample_playback(plan, playback, time, wanted, above, rows);
+        replace_invalid(plan, above, wanted, invalid);
         wanted.each(plan, |joint| {
             pose[joint] = if weight >= 1.0 {
                 above[joint]
@@ -245,22 +247,6 @@ fn sample_input(plan: &Plan, slot: &mut Slot, input: &[JointTransform]) {
     slot.last_input.clone_from(&slot.shown);
 }
 
-/// How far from 1 the squared length of a rotation may be to be shown with the bits it has, dimensionless.
-///
-/// A key stored in 16 bits is off by 1e-4. What the simulation composes is made exactly unit, see
-/// [`rotation::unit_or_identity`].
-const NEARLY_UNIT: f32 = 1e-3;
-
-/// `q` itself when it is nearly unit, else at unit length. `[B2]`
-fn nearly_unit(q: Quat) -> Quat {
-    let rotation = Rotation::from(q);
-    if (rotation.dot(rotation) - 1.0).abs() <= NEARLY_UNIT {
-        q
-    } else {
-        rotation::unit_or_identity(rotation).into()
-    }
-}
-
 /// Puts joints that are not finite at rest and notes them; makes rotations nearly unit. `[B6]` `[B2]`
 fn replace_invalid(
     plan: &Plan,
@@ -275,7 +261,7 @@ fn replace_invalid(
                 invalid.insert(place, joint);
             }
         }
-        pose[joint].rotation = nearly_unit(pose[joint].rotation);
+        pose[joint].rotation = rotation::nearly_unit(pose[joint].rotation.into()).into();
     });
 }
 

@@ -170,7 +170,10 @@ fn a_clip_driven_actor_allocates_nothing_after_warm_up() {
 /// One layer of every kind over the clip, with its readouts.
 fn layers() -> Layers {
     let still = clip();
-    let playback = || Playback::new(Arc::clone(&still), Repeat::Loop);
+    let playback = || Playback {
+        start: 0.13,
+        ..Playback::new(Arc::clone(&still), Repeat::Loop)
+    };
     let blended = (0..2).map(|n| BlendClip {
         playback: playback(),
         weight: 1.0 + n as f32,

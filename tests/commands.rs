@@ -387,11 +387,9 @@ fn a_pose_is_printed_with_what_each_layer_did() {
     let model = scenes("models/Fox.glb");
     let plain = ["--clip", "Walk", "--at", "0.5", "--joint", "b_Neck_04"];
     let text = printed(&flounce("pose", &model, &plain));
-    let line = text.lines().nth(1).unwrap();
-    assert!(
-        line.starts_with("\"b_Neck_04\" (node 7)  25.649143"),
-        "{text}"
-    );
+    let line: Vec<&str> = text.lines().nth(1).unwrap().split_whitespace().collect();
+    let expected = ["\"b_Neck_04\"", "(node", "7)", "25.649143", "0.000000"];
+    assert_eq!(line[..5], expected, "{text}");
     let layered = [
         &plain[..],
         &[
@@ -450,12 +448,22 @@ fn a_pose_is_written_as_a_table_an_object_or_a_clip() {
     for (arguments, part) in [
         (
             &["--mask", "Head"][..],
-            "--mask and --except belong to --additive or --override",
+            "--weight, --mask, --except and --missing-rest belong to --additive or --override",
         ),
         (&["--joint", "Head"], "2 joints are called \"Head\""),
         (
             &["--additive", "Yes", "--reference", "soon"],
             "expected rest, seconds such as 0.5, or CLIP@SECONDS",
+        ),
+        (
+            &["--override", "Yes", "--reference", "bogus"],
+            "--reference and --parent-side belong to --additive",
+        ),
+        (&["--all", "-o", "pose.csv"], "--output writes every joint"),
+        (&["--clip", "Yes", "-o", "pose.txt"], "expected .csv, .json"),
+        (
+            &["--clip", "Yes", "-o", "nowhere/pose.csv"],
+            "folder nowhere does not exist",
         ),
         (&["--at", "nan", "--clip", "Yes"], "at: found NaN"),
     ] {

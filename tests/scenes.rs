@@ -330,3 +330,26 @@ fn limits_of_the_other_motion_are_warned_of() {
         report.warnings
     );
 }
+
+#[test]
+fn an_output_never_takes_the_place_of_a_file_that_was_read() {
+    let folder = folder(
+        "Fox.glb",
+        None,
+        "clip_files: [(file: \"out/clips.glb\")], seconds: 0.1, actors: [(clip: \"clips.glb#Walk\")], \
+         outputs: [baked(file: \"clips.glb\")]",
+    );
+    std::fs::create_dir(folder.path().join("out")).unwrap();
+    let clips = folder.path().join("out/clips.glb");
+    std::fs::copy(folder.path().join("Fox.glb"), &clips).unwrap();
+    let before = std::fs::read(&clips).unwrap();
+    let scene = scene::read(&folder.path().join("scene.ron")).unwrap();
+    let options = RunOptions {
+        out_dir: Some(folder.path().join("out")),
+        overwrite: true,
+        ..RunOptions::default()
+    };
+    let error = run::run(&scene, &options, &|_| {}).unwrap_err().to_string();
+    assert!(error.contains("the output is the input"), "{error}");
+    assert_eq!(std::fs::read(&clips).unwrap(), before);
+}

@@ -170,7 +170,7 @@ impl Clips<'_> {
             .map_err(|fault| fault.used_by(&place.describe()))
     }
 
-    /// Whether a channel moves the field of view of a camera that some node carries. *KHR_animation_pointer*
+    /// Whether a channel moves the field of view of a camera that some node carries. `KHR_animation_pointer`
     fn is_lens(&self, target: &Target) -> bool {
         let camera = camera_of(target);
         camera.is_some_and(|camera| self.carriers(camera).next().is_some())
@@ -336,7 +336,7 @@ impl Clips<'_> {
     }
 }
 
-/// The camera whose field of view a channel points to: `/cameras/3/perspective/yfov`. *KHR_animation_pointer*
+/// The camera whose field of view a channel points to: `/cameras/3/perspective/yfov`. `KHR_animation_pointer`
 fn camera_of(target: &Target) -> Option<usize> {
     let pointer = target.extensions.as_ref()?.pointer.as_ref()?;
     let camera = pointer.pointer.strip_prefix("/cameras/")?;

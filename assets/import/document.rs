@@ -123,7 +123,7 @@ pub(super) struct Target<'a> {
 
 #[derive(Deserialize)]
 pub(super) struct TargetExtensions<'a> {
-    /// What a channel of the path `pointer` moves. *KHR_animation_pointer*
+    /// What a channel of the path `pointer` moves. `KHR_animation_pointer`
     #[serde(
         borrow,
         rename = "KHR_animation_pointer",

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use super::schema::{KindRule, LayerRule, MaskRule, ReferenceRule, WindowRule};
 use crate::action::{Action, ActionClock, Envelope};
-use crate::assets::action_file;
 use crate::assets::rig_file::names::Names;
 use crate::assets::text::{Faults, FieldPath, did_you_mean, quoted};
+use crate::assets::{Error, action_file};
 use crate::clip::{Clip, Playback, Repeat};
 use crate::layer::{BlendClip, Layer, LayerKind, LayerSource, Layers, Reference, Window};
 use crate::mask::JointMask;
@@ -28,6 +28,8 @@ pub(in crate::assets) struct Surroundings<'a> {
     pub(in crate::assets) read: Vec<PathBuf>,
     /// How near rows have to stay to the keys of clips; `None`: clips are played by their keys.
     pub(in crate::assets) bound: Option<ErrorBound>,
+    /// The first fault of an action's own file, which has a place there.
+    pub(in crate::assets) action_error: Option<Error>,
     /// Clips that keep their keys although rows were asked for.
     pub(in crate::assets) warnings: Vec<String>,
 }
@@ -43,6 +45,7 @@ impl<'a> Surroundings<'a> {
             actions: BTreeMap::new(),
             read: Vec::new(),
             bound: None,
+            action_error: None,
             warnings: Vec::new(),
         }
     }
@@ -102,17 +105,21 @@ impl<'a> Surroundings<'a> {
         path: &FieldPath,
         faults: &mut Faults,
     ) -> Option<LayerSource> {
-        let playback = |clip: Arc<Clip>, start: f32| Playback {
-            start: f64::from(start),
-            speed: f64::from(rule.speed),
-            ..Playback::new(
-                clip,
-                if rule.repeats {
-                    Repeat::Loop
-                } else {
-                    Repeat::Once
-                },
-            )
+        let repeat = if rule.repeats {
+            Repeat::Loop
+        } else {
+            Repeat::Once
+        };
+        // A window opens on what its clips start with.
+        let window = rule.window.as_ref();
+        let opens = window.map_or(0.0, |window| window.starts + window.lead_in);
+        let playback = |clip: Arc<Clip>, start: f32| {
+            let playback = Playback {
+                start: f64::from(start),
+                speed: f64::from(rule.speed),
+                ..Playback::new(clip, repeat)
+            };
+            playback.begins_at(opens)
         };
         if let Some(file) = &rule.action {
             let action = self.action(file, &path.field("action"), faults)?;
@@ -148,11 +155,12 @@ impl<'a> Surroundings<'a> {
         if found.is_none() {
             let names = || self.clips.iter().map(|clip| clip.name.as_str());
             let all: Vec<&str> = names().collect();
-            let fault = format!(
-                "found {}, expected a clip: {}",
-                quoted(name),
-                all.join(", ")
-            );
+            let known = if all.is_empty() {
+                "but the model has no clips".to_owned()
+            } else {
+                format!("expected a clip: {}", all.join(", "))
+            };
+            let fault = format!("found {}, {known}", quoted(name));
             faults.add_with_help(path, fault, did_you_mean(name, names()));
         }
         found.cloned()
@@ -163,7 +171,12 @@ impl<'a> Surroundings<'a> {
             return Some(Arc::clone(known));
         }
         let place = self.folder.join(file);
-        match action_file::read(&place, &self.names) {
+        if !place.is_file() {
+            let fault = format!("found {}, which is no file", quoted(file));
+            faults.add(path, fault);
+            return None;
+        }
+        match action_file::read_for(&place, &self.names) {
             Ok(action) => {
                 let action = Arc::new(action);
                 self.actions.insert(file.to_owned(), Arc::clone(&action));
@@ -171,7 +184,7 @@ impl<'a> Surroundings<'a> {
                 Some(action)
             }
             Err(error) => {
-                faults.add(path, error.to_string());
+                self.action_error.get_or_insert(error);
                 None
             }
         }
@@ -245,7 +258,9 @@ pub(in crate::assets) fn find_clip<'c>(
 ) -> Option<&'c Arc<Clip>> {
     let index = name
         .strip_prefix('#')
-        .and_then(|index| index.parse::<usize>().ok());
+        .and_then(|index| index.parse::<usize>().ok())
+        // Clips of other files have no number of their own here.
+        .filter(|&index| index != usize::MAX);
     let by_name = clips.iter().find(|clip| clip.name == name);
     by_name.or_else(|| clips.iter().find(|clip| index == Some(clip.source)))
 }

@@ -129,10 +129,41 @@ fn sources(rule: &LayerRule, path: &FieldPath, faults: &mut Faults) {
             faults.add(&path.field("kind"), fault);
         }
     }
+    idle_fields(rule, path, faults);
     if rule.action.is_some() && rule.window.is_some() {
         let fault =
             "found it on an action, expected none: an action brings its own clock and fades";
         faults.add(&path.field("window"), fault);
+    }
+}
+
+/// Fields that do not act with the layer's source: whoever writes one means something else.
+fn idle_fields(rule: &LayerRule, path: &FieldPath, faults: &mut Faults) {
+    let default = LayerRule::default();
+    let acts = rule.action.is_some();
+    let help = "write `window: (starts: …)`".to_owned();
+    if !acts && rule.starts != default.starts {
+        let fault = "found it on a clip, expected it on an action";
+        faults.add_with_help(&path.field("starts"), fault, Some(help));
+    }
+    if rule.blend.is_empty() && rule.about_rest {
+        faults.add(
+            &path.field("about_rest"),
+            "found true, expected it with `blend`",
+        );
+    }
+    for (field, is_set) in [
+        ("start", rule.start != default.start),
+        ("speed", rule.speed != default.speed),
+        ("loop", rule.repeats != default.repeats),
+        ("missing", rule.missing != default.missing),
+    ] {
+        if acts && is_set {
+            faults.add(
+                &path.field(field),
+                "found it on an action, expected it on a clip",
+            );
+        }
     }
 }
 

@@ -36,7 +36,7 @@ pub struct LayerRule {
     /// When the action's lead-in begins, seconds. Default 0.
     #[serde(skip_serializing_if = "is_default")]
     pub starts: f64,
-    /// Time in the clip at which it starts, seconds. Default 0.
+    /// Time in the clip, seconds, that is shown when the scene starts, or when the layer's window opens. Default 0.
     #[serde(skip_serializing_if = "is_default")]
     pub start: f32,
     /// Seconds of the clip per second; negative plays it backwards. Default 1.
@@ -105,7 +105,7 @@ pub struct BlendRule {
     /// How much of it against the others, ≥ 0. Default 1.
     #[serde(default = "one")]
     pub weight: f32,
-    /// Time in the clip at which it starts, seconds. Default 0.
+    /// As a layer's `start`. Default 0.
     #[serde(default, skip_serializing_if = "is_default")]
     pub start: f32,
 }
@@ -198,7 +198,8 @@ pub struct MaskRule {
 pub struct ClipFileRule {
     /// A glTF file, relative to the folder of this one, with `/`.
     pub file: String,
-    /// The model's name of a joint for the file's; joints not named here keep their name.
+    /// The model's joint for one of the file's, both named as everywhere; joints not paired here find the joint of their
+    /// own name.
     #[serde(skip_serializing_if = "is_default")]
     pub names: BTreeMap<String, String>,
     /// The turn that takes the file's axes to the model's: Euler angles ZXY, degrees. Default none.
@@ -244,7 +245,7 @@ impl Default for RowsRule {
 
 impl RowsRule {
     /// As the engine has it.
-    pub(in crate::assets) fn bound(&self) -> ErrorBound {
+    pub fn bound(&self) -> ErrorBound {
         ErrorBound {
             rotation: self.within_deg.to_radians(),
             translation: self.within_length,

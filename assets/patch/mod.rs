@@ -36,7 +36,7 @@ mod write;
 
 use additions::Additions;
 use splice::Document;
-pub use write::{Written, refuse_same, write, write_file};
+pub use write::{Written, refuse_same, same_place, write, write_file};
 
 /// A clip with the simulated motion, ready to be written.
 #[derive(Clone, Debug, PartialEq)]
@@ -170,6 +170,14 @@ pub fn patch(
 /// [`Error::Request`] that says what is wrong.
 pub fn check_output(form: Form, out: &Path) -> Result<(), Error> {
     check_extension(form, out)?;
+    check_folder(out)
+}
+
+/// Whether the folder of `out` exists.
+///
+/// # Errors
+/// [`Error::Request`] that names both.
+pub fn check_folder(out: &Path) -> Result<(), Error> {
     let folder = write::folder_of(out);
     if !folder.is_dir() {
         return Err(Error::Request(format!(

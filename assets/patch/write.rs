@@ -100,6 +100,17 @@ pub fn refuse_same(out: &Path, input: &Path) -> Result<(), Error> {
     Ok(())
 }
 
+/// Whether both paths mean one place, whether or not something is there yet.
+pub fn same_place(a: &Path, b: &Path) -> bool {
+    let place = |path: &Path| {
+        Some((
+            folder_of(path).canonicalize().ok()?,
+            path.file_name()?.to_owned(),
+        ))
+    };
+    same_file(a, b) || place(a).is_some_and(|a| place(b) == Some(a))
+}
+
 /// Whether something has this name, be it a link to nowhere.
 fn exists(path: &Path) -> bool {
     path.symlink_metadata().is_ok()

@@ -41,6 +41,7 @@ impl Posed {
             "joints": self.json_joints(model),
             "channels": self.json_channels(model),
             "layers": self.json_layers(model),
+            "invalid": self.invalid.iter().map(|&joint| model.rig.joints[joint].source).collect::<Vec<usize>>(),
         });
         format!("{all:#}\n")
     }
@@ -93,6 +94,8 @@ impl Posed {
                 "weight": layer.weight,
                 "joints": moved.collect::<Vec<Value>>(),
                 "kept": kept,
+                "body_velocity": layer.action.map(|of| of.feed_forward.velocity.to_array()),
+                "body_acceleration": layer.action.map(|of| of.feed_forward.acceleration.to_array()),
             })
         });
         json.collect()

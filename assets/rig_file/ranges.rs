@@ -5,8 +5,8 @@ use std::ops::RangeInclusive;
 use globset::Glob;
 
 use super::schema::{
-    BakeCurveRule, BlendConstraintRule, ChainRule, ColliderRule, LayerRule, LegRule, Parameters,
-    PlacementRule, Rules, ShapeRule, SkirtDriverRule, StaticRule,
+    BakeCurveRule, BlendConstraintRule, ChainLayerRule, ChainRule, ColliderRule, LegRule,
+    Parameters, PlacementRule, Rules, ShapeRule, SkirtDriverRule, StaticRule,
 };
 use crate::assets::text::{Faults, FieldPath, VERSION, did_you_mean, quoted};
 use crate::driver::{MOST_LAG, MOST_SOURCES};
@@ -209,7 +209,7 @@ fn check_static(collider: &StaticRule, path: &FieldPath, faults: &mut Faults) {
     }
 }
 
-fn check_layer(layer: &LayerRule, path: &FieldPath, faults: &mut Faults) {
+fn check_layer(layer: &ChainLayerRule, path: &FieldPath, faults: &mut Faults) {
     if layer.joints.len() < 2 {
         let found = layer.joints.len();
         let fault = format!("found {found}, expected at least 2 joints to link");

@@ -41,7 +41,7 @@ pub struct Rules {
     pub colliders: Vec<StaticRule>,
     /// Rings of neighbouring chains that keep together. `[X6]` `[M1]`
     #[serde(default, skip_serializing_if = "is_default")]
-    pub layers: Vec<LayerRule>,
+    pub layers: Vec<ChainLayerRule>,
     /// Legs whose soles scenes and programs can hold in place; the order is that of the anchors. `[Q4]`
     #[serde(default, skip_serializing_if = "is_default")]
     pub legs: Vec<LegRule>,
@@ -312,7 +312,7 @@ pub enum ShapeRule {
 /// A ring or row of joints whose particles are linked. `[X6]` `[M1]`
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename = "Layer")]
-pub struct LayerRule {
+pub struct ChainLayerRule {
     /// In ring order: the joints at the *ends* of the linked bones, all equally deep.
     pub joints: Vec<String>,
     /// Whether it acts. Default true.
@@ -332,7 +332,7 @@ pub struct LayerRule {
     pub optional: bool,
 }
 
-impl Default for LayerRule {
+impl Default for ChainLayerRule {
     fn default() -> Self {
         Self {
             joints: Vec::new(),

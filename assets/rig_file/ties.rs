@@ -10,7 +10,7 @@ use super::build::mask;
 use super::names::Names;
 use super::pick::matcher;
 use super::schema::{
-    BakeCurveRule, BlendConstraintRule, LayerRule, LegRule, PlacementRule, ProductRule, Rules,
+    BakeCurveRule, BlendConstraintRule, ChainLayerRule, LegRule, PlacementRule, ProductRule, Rules,
     SkirtDriverRule,
 };
 use crate::assets::text::{Faults, FieldPath, quoted};
@@ -51,7 +51,7 @@ pub(super) fn resolve(rules: &Rules, names: &Names<'_>, rig: &Rig, out: &mut Res
 
 /// A ring that misses a joint is no ring: it is there as a whole or not at all.
 fn layer(
-    rule: &LayerRule,
+    rule: &ChainLayerRule,
     names: &Names<'_>,
     path: &FieldPath,
     out: &mut Resolution,

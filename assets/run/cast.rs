@@ -59,6 +59,9 @@ impl Cast {
             groups.push(Part { playing, layers });
         }
         refuse(scene.file(), faults.messages())?;
+        if let Some(error) = around.action_error.take() {
+            return Err(error);
+        }
         let warnings = std::mem::take(&mut around.warnings);
         let read = around.read.iter().map(|file| hashed(file));
         let read = read.collect::<Result<_, _>>()?;

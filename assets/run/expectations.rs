@@ -270,7 +270,7 @@ impl Watched<'_> {
             }
             Expectation::LayerTurns { layer, joint, .. } => {
                 let (low, high) = self.deflections();
-                format!("layer \"{layer}\" turns \"{joint}\" by {low}° to {high}° at most")
+                format!("largest turn of \"{joint}\" by layer \"{layer}\" from {low}° to {high}°")
             }
             Expectation::LargestStep {
                 joint, at_most_deg, ..
@@ -365,10 +365,12 @@ fn turned_joint(scene: &Scene, rig: &Rig, of: &Expectation) -> Result<Option<usi
     if groups().all(|rule| rule.called() != layer) {
         let mut known: Vec<&str> = groups().map(LayerRule::called).collect();
         known.dedup();
-        let known = known.join(", ");
-        return Err(format!(
-            "layer: found \"{layer}\", expected a layer of an actor: {known}"
-        ));
+        let known = if known.is_empty() {
+            "but no actor has layers".to_owned()
+        } else {
+            format!("expected a layer of an actor: {}", known.join(", "))
+        };
+        return Err(format!("layer: found \"{layer}\", {known}"));
     }
     let names = Names::new(rig);
     let found = names.find(joint);

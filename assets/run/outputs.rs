@@ -35,9 +35,8 @@ impl Recorder {
             outputs.map(move |(index, output)| (index, output, scene.output(folder, output)))
         });
         for (index, output, file) in asked {
-            let read = scene.rig().into_iter().chain([scene.file().to_path_buf()]);
-            for read in read {
-                patch::refuse_same(&file, &read)?;
+            for (read, _) in &stage.inputs {
+                patch::refuse_same(&file, read)?;
             }
             if file.exists() && !options.overwrite {
                 return Err(Error::Exists(file));

@@ -121,6 +121,17 @@ impl Faults {
         self.0.iter().map(message).collect()
     }
 
+    /// Nothing wrong, or an [`Error::Faults`] of values that have no place in a text.
+    pub(in crate::assets) fn into_error(self, file: &Path) -> Result<(), Error> {
+        if self.0.is_empty() {
+            return Ok(());
+        }
+        Err(Error::Faults {
+            file: file.to_path_buf(),
+            faults: self.messages(),
+        })
+    }
+
     /// Nothing wrong, or an [`Error::Faults`].
     pub(in crate::assets) fn into_result(self, file: &Path, text: &str) -> Result<(), Error> {
         if self.0.is_empty() {

@@ -191,10 +191,18 @@ impl Channel {
         clock: &ActionClock,
         time: &ActionTime,
         w: f32,
+        metres: Vec3,
     ) -> Option<JointTransform> {
         let mut moved = *base;
         if let Self::Body(body) = self {
-            moved.translation = body.translated(base.translation, clock, time, w);
+            let from = base.translation * metres;
+            let to = body.translated(from, clock, time, w);
+            for axis in 0..3 {
+                // An axis that stays keeps its bits.
+                if to[axis] != from[axis] {
+                    moved.translation[axis] = to[axis] / metres[axis];
+                }
+            }
         }
         if let Some(euler) = angles(self.euler(), time) {
             moved.rotation = self.turned(base.rotation.into(), euler, w)?.into();
@@ -215,7 +223,7 @@ impl Body {
         self.translation.iter().any(Option::is_some)
     }
 
-    /// `[K5]` with the axes that have no curve left as they are.
+    /// `[K5]` in metres, with the axes that have no curve left as they are.
     fn translated(&self, base: Vec3, clock: &ActionClock, time: &ActionTime, w: f32) -> Vec3 {
         if !self.is_translated() {
             return base;
@@ -253,7 +261,16 @@ impl Action {
     ///
     /// `time` is seconds since the beginning of the lead-in; `weight` is the layer's, 0 to 1, the envelope comes on
     /// top. At a weight of 0 the pose keeps its bits.
-    pub fn apply(&self, time: f64, weight: f32, pose: &mut [JointTransform]) -> ActionReadout {
+    ///
+    /// `metres` says how many metres a unit of what a joint hangs on has in this pose, per axis: translations of a pose
+    /// are in units of the parent.
+    pub fn apply(
+        &self,
+        time: f64,
+        weight: f32,
+        pose: &mut [JointTransform],
+        metres: impl Fn(&[JointTransform], usize) -> Vec3,
+    ) -> ActionReadout {
         let at = self.clock.at(time);
         let mut readout = ActionReadout {
             time: at,
@@ -265,17 +282,23 @@ impl Action {
         }
         readout.weight = weight * self.envelope.weight(&at);
         for channel in &self.channels {
-            let Some(joint) = pose.get_mut(channel.joint()) else {
+            if channel.joint() >= pose.len() {
                 readout.kept += 1;
                 continue;
+            }
+            let metres = match channel {
+                Channel::Body(_) => metres(pose, channel.joint()),
+                Channel::Head { .. } | Channel::Rotation { .. } => Vec3::ONE,
             };
+            let joint = &mut pose[channel.joint()];
             if let Channel::Body(body) = channel {
-                readout.feed_forward = self.told_ahead(body, joint.translation, time, weight);
+                let base = joint.translation * metres;
+                readout.feed_forward = self.told_ahead(body, base, time, weight);
             }
             if readout.weight == 0.0 {
                 continue;
             }
-            match channel.over(joint, &self.clock, &at, readout.weight) {
+            match channel.over(joint, &self.clock, &at, readout.weight, metres) {
                 Some(moved) => *joint = moved,
                 None => readout.kept += 1,
             }

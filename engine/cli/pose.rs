@@ -28,6 +28,7 @@ use super::{show_warnings, table};
     flounce pose scenes/models/Fox.glb --clip Walk --at 0.5\n  \
     flounce pose scenes/models/Fox.glb --clip Walk --at 0.5 --additive Survey --weight 0.5 --mask b_Neck_04\n  \
     flounce pose scenes/models/Fox.glb --clip Walk --at 0.5 --joint b_Head_05 --model-space\n  \
+    flounce pose scenes/models/RiggedFigure.glb --clips-from scenes/models/CesiumMan.glb --bindings\n  \
     flounce pose scenes/models/Fox.glb --clip Walk --at 0.5 --layer '(clip: \"Run\", weight: 0.3)' -o pose.glb")]
 pub struct PoseArguments {
     /// The model (.glb, .gltf or .vrm)
@@ -43,39 +44,29 @@ pub struct PoseArguments {
         allow_negative_numbers = true
     )]
     at: f32,
-    /// The clip repeats beyond its end
-    #[arg(long = "loop")]
-    repeats: bool,
+    /// Clips hold their ends; else they repeat, as in scenes
+    #[arg(long)]
+    once: bool,
     /// Adds this clip to the pose: what it differs from --reference, on the joint's own side
     #[arg(long, value_name = "CLIP", conflicts_with = "replace")]
     additive: Option<String>,
     /// Lays this clip over the pose
     #[arg(long = "override", value_name = "CLIP")]
     replace: Option<String>,
-    /// How much of it, 0 to 1
-    #[arg(
-        long,
-        value_name = "W",
-        default_value_t = 1.0,
-        allow_negative_numbers = true
-    )]
-    weight: f32,
+    /// How much of it, 0 to 1 [default: 1]
+    #[arg(long, value_name = "W", allow_negative_numbers = true)]
+    weight: Option<f32>,
     /// Which joints it reaches: these and what is below them (repeatable)
     #[arg(long, value_name = "JOINT")]
     mask: Vec<String>,
     /// Which joints it does not reach: these and what is below them (repeatable)
     #[arg(long, value_name = "JOINT")]
     except: Vec<String>,
-    /// What an additive clip is compared with: rest, a time of its own in seconds, or CLIP@SECONDS
-    #[arg(
-        long,
-        value_name = "WHAT",
-        default_value = "rest",
-        requires = "additive"
-    )]
-    reference: String,
-    /// Puts the difference on the parent's side, which is another kind of layer
-    #[arg(long, requires = "additive")]
+    /// What an additive clip is compared with: rest, a time of its own in seconds, or CLIP@SECONDS [default: rest]
+    #[arg(long, value_name = "WHAT")]
+    reference: Option<String>,
+    /// Puts the difference of an additive clip on the parent's side, which is another kind of layer
+    #[arg(long)]
     parent_side: bool,
     /// What has no track counts as at rest; else it stays as it is below the layer
     #[arg(long)]
@@ -100,9 +91,9 @@ pub struct PoseArguments {
     model_space: bool,
     /// Where to write the pose: .csv, .json, .glb, .vrm or .gltf
     #[arg(short, long, value_name = "FILE")]
-    out: Option<PathBuf>,
+    output: Option<PathBuf>,
     /// Overwrite the output
-    #[arg(short, long)]
+    #[arg(long)]
     force: bool,
 }
 
@@ -126,18 +117,19 @@ pub fn run(arguments: &PoseArguments) -> Result<ExitCode, Error> {
     let question = PoseQuestion {
         clip: arguments.clip.clone(),
         at: arguments.at,
-        repeats: arguments.repeats,
+        repeats: !arguments.once,
         layers: layers(arguments)?,
         folder: PathBuf::new(),
     };
     let posed = pose::pose(&model, &library, &question)?;
-    if let Some(out) = &arguments.out {
+    if let Some(out) = &arguments.output {
         write(arguments, &model, &container, &posed, out)?;
         println!("{}", out.display());
         return Ok(ExitCode::SUCCESS);
     }
     let shown = shown_joints(arguments, &model, &posed)?;
     print!("{}", joints(arguments, &model, &posed, &shown));
+    print_invalid(&model, &posed);
     print_channels(&model, &posed);
     print_layers(&model, &posed, &shown);
     Ok(ExitCode::SUCCESS)
@@ -145,46 +137,78 @@ pub fn run(arguments: &PoseArguments) -> Result<ExitCode, Error> {
 
 /// The layer that the options spell out, then those in RON.
 fn layers(arguments: &PoseArguments) -> Result<Vec<LayerRule>, Error> {
+    refuse_idle(arguments)?;
     let mut layers = Vec::new();
-    if let Some(clip) = arguments.additive.as_ref().or(arguments.replace.as_ref()) {
-        let kind = match &arguments.additive {
-            None => KindRule::Override,
-            Some(_) => KindRule::Additive {
-                side: if arguments.parent_side {
-                    Side::Parent
-                } else {
-                    Side::Own
-                },
-                reference: reference(&arguments.reference)?,
-                continuous: false,
-            },
-        };
-        layers.push(LayerRule {
-            clip: Some(clip.clone()),
-            kind,
-            weight: arguments.weight,
-            repeats: arguments.repeats,
-            mask: MaskRule {
-                roots: arguments.mask.clone(),
-                except: arguments.except.clone(),
-                ..MaskRule::default()
-            },
-            missing: if arguments.missing_rest {
-                Missing::Rest
-            } else {
-                Missing::Base
-            },
-            ..LayerRule::default()
-        });
-    } else if !arguments.mask.is_empty() || !arguments.except.is_empty() {
-        return Err(Error::Request(
-            "--mask and --except belong to --additive or --override; in --layer write mask: (roots: […])".to_owned(),
-        ));
-    }
     for (index, text) in arguments.layer.iter().enumerate() {
         layers.push(pose::layer(&format!("--layer {}", index + 1), text)?);
     }
+    let Some(clip) = arguments.additive.as_ref().or(arguments.replace.as_ref()) else {
+        return Ok(layers);
+    };
+    let mut own = LayerRule {
+        clip: Some(clip.clone()),
+        kind: kind(arguments)?,
+        weight: arguments.weight.unwrap_or(1.0),
+        repeats: !arguments.once,
+        mask: MaskRule {
+            roots: arguments.mask.clone(),
+            except: arguments.except.clone(),
+            ..MaskRule::default()
+        },
+        missing: if arguments.missing_rest {
+            Missing::Rest
+        } else {
+            Missing::Base
+        },
+        ..LayerRule::default()
+    };
+    if layers.iter().any(|layer| layer.called() == clip) {
+        // Names are one of a kind, and this one cannot be given another.
+        own.name = format!("{clip} of the options");
+    }
+    layers.insert(0, own);
     Ok(layers)
+}
+
+fn kind(arguments: &PoseArguments) -> Result<KindRule, Error> {
+    if arguments.additive.is_none() {
+        return Ok(KindRule::Override);
+    }
+    let written = arguments.reference.as_deref();
+    Ok(KindRule::Additive {
+        side: if arguments.parent_side {
+            Side::Parent
+        } else {
+            Side::Own
+        },
+        reference: written.map_or(Ok(ReferenceRule::Rest), reference)?,
+        continuous: false,
+    })
+}
+
+/// Refuses options that would not act: whoever writes one means something by it.
+fn refuse_idle(arguments: &PoseArguments) -> Result<(), Error> {
+    let layered = arguments.additive.is_some() || arguments.replace.is_some();
+    let refuse = |what: &str| Err(Error::Request(what.to_owned()));
+    let of_layers = arguments.weight.is_some()
+        || arguments.missing_rest
+        || !(arguments.mask.is_empty() && arguments.except.is_empty());
+    if of_layers && !layered {
+        return refuse(
+            "--weight, --mask, --except and --missing-rest belong to --additive or --override; in --layer write \
+             weight: …, mask: (roots: […])",
+        );
+    }
+    if arguments.additive.is_none() && (arguments.reference.is_some() || arguments.parent_side) {
+        return refuse("--reference and --parent-side belong to --additive");
+    }
+    let of_printing = arguments.all || arguments.model_space || !arguments.joint.is_empty();
+    if of_printing && arguments.output.is_some() {
+        return refuse(
+            "--joint, --all and --model-space choose what is printed; --output writes every joint",
+        );
+    }
+    Ok(())
 }
 
 /// `rest`, `0.5` or `Idle@0.5`.
@@ -236,7 +260,7 @@ fn print_bindings(model: &Model, library: &Library) {
         let unmatched: Vec<String> = unmatched.map(|&joint| model.rig.describe(joint)).collect();
         println!(
             "joints of the file without one of the model: {}",
-            listed(&bound.binding.unmatched_source)
+            listed(&bound.unmatched)
         );
         println!(
             "joints of the model that no track moves: {}\n",
@@ -320,6 +344,16 @@ fn placed(arguments: &PoseArguments, posed: &Posed, joint: usize) -> (Vec3, Quat
     }
 }
 
+/// Joints whose animation is not finite.
+fn print_invalid(model: &Model, posed: &Posed) {
+    for &joint in &posed.invalid {
+        println!(
+            "{} is not finite and took its rest pose",
+            model.rig.describe(joint)
+        );
+    }
+}
+
 /// Morph weights and fields of view.
 fn print_channels(model: &Model, posed: &Posed) {
     let layout = ChannelLayout::new(&model.rig.channels);
@@ -373,6 +407,15 @@ fn print_layers(model: &Model, posed: &Posed, shown: &[usize]) {
                 number(layer.channels)
             );
         }
+        if let Some(action) = &layer.action {
+            let ahead = &action.feed_forward;
+            println!(
+                "action at {:.3} of its way; the body is about to move at {:.4} m/s, {:.4} m/s²",
+                action.time.progress,
+                ahead.velocity.length(),
+                ahead.acceleration.length()
+            );
+        }
         for &joint in &layer.kept {
             println!(
                 "{} keeps the pose below: the layer's is not finite",
@@ -390,11 +433,12 @@ fn write(
     out: &Path,
 ) -> Result<(), Error> {
     patch::refuse_same(out, &arguments.model)?;
+    patch::check_folder(out)?;
     let extension = out.extension().unwrap_or_default().to_ascii_lowercase();
     match extension.to_str() {
         Some("csv") => patch::write_file(out, posed.to_csv(model).as_bytes(), arguments.force),
         Some("json") => patch::write_file(out, posed.to_json(model).as_bytes(), arguments.force),
-        _ => {
+        Some("glb" | "gltf" | "vrm") => {
             let clip = posed.clip(&model.rig, "pose");
             if clip.tracks.is_empty() {
                 return Err(Error::Request(
@@ -405,7 +449,16 @@ fn write(
             show_warnings(&patched.warnings);
             let written = patch::write(&patched, out, arguments.force)?;
             show_warnings(&written.warnings);
+            if posed.moves_lenses(&model.rig) {
+                show_warnings(&[
+                    "the clip leaves out fields of view, for which glTF has no channel".to_owned(),
+                ]);
+            }
             Ok(())
         }
+        _ => Err(Error::Request(format!(
+            "{}: found no ending that says what to write, expected .csv, .json, .glb, .vrm or .gltf",
+            out.display()
+        ))),
     }
 }

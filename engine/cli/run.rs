@@ -76,16 +76,22 @@ fn print(report: &RunReport, profile: &ProfileArguments) {
         println!("frame {frame} {hash}");
     }
     let steps = report.substeps * report.joints as u64;
-    println!(
-        "ran    {} × {}, {}, {} in {:.3} s ({:.0} ns per joint-substep, all stages)",
+    print!(
+        "ran    {} × {}, {}, {} in {:.3} s",
         counted(report.actors, "actor"),
         counted(report.joints, "swing joint"),
         counted(report.frames as usize, "frame"),
         counted(report.substeps as usize, "substep"),
         report.seconds,
-        report.seconds * 1e9 / steps.max(1) as f64,
     );
-    for measure in &report.measures {
+    if steps == 0 {
+        println!();
+    } else {
+        let each = report.seconds * 1e9 / steps as f64;
+        println!(" ({each:.0} ns per joint-substep, all stages)");
+    }
+    // Where nothing swings there is nothing to see of it.
+    for measure in report.measures.iter().filter(|_| report.joints > 0) {
         println!("saw    {measure}");
     }
     println!("state  {}", report.state);

@@ -139,7 +139,8 @@ pub fn run(arguments: &SkinArguments) -> Result<ExitCode, Error> {
 fn refuse_files(arguments: &SkinArguments, out: &Path) -> Result<(), Error> {
     if let Some(report) = &arguments.report {
         patch::refuse_same(report, &arguments.model)?;
-        if report == out {
+        patch::check_folder(report)?;
+        if patch::same_place(report, out) {
             return Err(Error::Request(format!(
                 "{}: output and report have one name; choose another",
                 out.display()

@@ -37,7 +37,7 @@ pub type Kept = bool;
 
 /// A joint with an override at weight `w`, 0 < w ≤ 1, of what is `present`. `[L1]`
 ///
-/// At 1 it is the sample itself, with its bits. A part of the sample that is not finite leaves the base.
+/// At 1 it is the sample itself, with its bits where its rotation is nearly unit. A part of the sample that is not finite leaves the base.
 pub fn override_joint(
     base: &JointTransform,
     sample: &JointTransform,
@@ -56,7 +56,9 @@ pub fn override_joint(
     }
     if present.rotation {
         match rotation::unit(sample.rotation.into(), "sample") {
-            Ok(_) if w >= 1.0 => out.rotation = sample.rotation,
+            Ok(_) if w >= 1.0 => {
+                out.rotation = rotation::nearly_unit(sample.rotation.into()).into();
+            }
             Ok(to) => {
                 let from = rotation::unit_or_identity(base.rotation.into());
                 out.rotation = interpolant.blend(from, to, w).into();
@@ -115,7 +117,7 @@ pub fn add_joint(
                     Some(last) => {
                         let delta = additive::nearest_sign(delta, last);
                         signed = Some(delta);
-                        additive::share_of_own_arc(delta, w)
+                        additive::share_of_own_arc(delta, w, last)
                     }
                 };
                 if share != Rotation::identity() {

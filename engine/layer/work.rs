@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use bevy_math::Vec3;
+
 use super::{LayerContribution, Missing, Present, Reference};
 use crate::blend::BlendInput;
 use crate::channel::ChannelLayout;
@@ -57,9 +59,7 @@ impl Sampled {
         }
         (&mut self.pose[joint], &mut self.present[joint])
     }
-}
 
-impl Sampled {
     /// Puts the value of `track` at `time` where it belongs; channels have their own way.
     pub fn sample(&mut self, track: &Track, time: f32, rest: &[JointTransform]) {
         let moves = |present: &mut Present| match track.values {
@@ -138,7 +138,7 @@ impl Totals {
     }
 
     /// Adds a joint of one clip: `mean += (value − mean) · w / W`, with W all weights so far. Rotations are not added
-    /// here.
+    /// here. True when a part was left out because it is not finite.
     pub fn add(
         &mut self,
         joint: usize,
@@ -147,19 +147,23 @@ impl Totals {
         present: Present,
         mean: &mut JointTransform,
         known: &mut Present,
-    ) {
+    ) -> bool {
         let [translations, scales] = &mut self.joints[joint];
-        if present.translation {
-            *translations += weight;
-            mean.translation += (of.translation - mean.translation) * (weight / *translations);
+        let mut taken = present;
+        taken.translation &= of.translation.is_finite();
+        taken.scale &= of.scale.is_finite();
+        if taken.translation {
+            let (total, mean) = (translations, &mut mean.translation);
+            *mean = running(*mean, of.translation, weight, total);
         }
-        if present.scale {
-            *scales += weight;
-            mean.scale += (of.scale - mean.scale) * (weight / *scales);
+        if taken.scale {
+            let (total, mean) = (scales, &mut mean.scale);
+            *mean = running(*mean, of.scale, weight, total);
         }
-        known.translation |= present.translation;
-        known.rotation |= present.rotation;
-        known.scale |= present.scale;
+        known.translation |= taken.translation;
+        known.rotation |= taken.rotation;
+        known.scale |= taken.scale;
+        taken != present
     }
 
     /// Adds the channels of one clip.
@@ -174,13 +178,35 @@ impl Totals {
             if !of.moved_sets[set] {
                 continue;
             }
+            if !of.channels[layout.range(set)]
+                .iter()
+                .all(|value| value.is_finite())
+            {
+                continue;
+            }
+            let first = *total == 0.0;
             *total += weight;
             mean.moved_sets[set] = true;
             for number in layout.range(set) {
                 let (value, mean) = (of.channels[number], &mut mean.channels[number]);
-                *mean += (value - *mean) * (weight / *total);
+                *mean = if first {
+                    value
+                } else {
+                    *mean + (value - *mean) * (weight / *total)
+                };
             }
         }
+    }
+}
+
+/// The next running mean; the first value is taken as it is.
+fn running(mean: Vec3, value: Vec3, weight: f32, total: &mut f32) -> Vec3 {
+    let first = *total == 0.0;
+    *total += weight;
+    if first {
+        value
+    } else {
+        mean + (value - mean) * (weight / *total)
     }
 }
 
@@ -232,12 +258,38 @@ impl LayerState {
     }
 }
 
+impl LayerWork {
+    /// Lets reference poses be made anew: the rig's rest pose may be another one.
+    pub fn forget_references(&mut self) {
+        for state in &mut self.states {
+            state.made_from = None;
+        }
+    }
+
+    /// The memory of the layer called `name`, brought to place `index`; a new one where it has none for `joints` joints.
+    pub fn state(&mut self, index: usize, name: &str, joints: usize) -> &mut LayerState {
+        let known = self.states[index..]
+            .iter()
+            .position(|state| state.name == name);
+        match known {
+            Some(further) => self.states.swap(index, index + further),
+            // What is here may belong to a layer further up.
+            None => self.states.insert(index, LayerState::new(name, joints)),
+        }
+        let state = &mut self.states[index];
+        if state.deltas.len() != joints {
+            *state = LayerState::new(name, joints);
+        }
+        state
+    }
+}
+
 /// The layers' memory of one actor.
 #[derive(Clone, Debug, Default)]
 pub struct LayerWork {
     /// Of each layer, in their order.
     pub states: Vec<LayerState>,
-    /// What each layer did to the pose shown; filled when `is_read`.
+    /// What each layer did to the pose shown; which joints it moved only when `is_read`.
     pub contributions: Vec<LayerContribution>,
     /// Whether somebody reads the contributions.
     pub is_read: bool,

@@ -10,7 +10,7 @@ use flounce::systems::plugin::Headless;
 use flounce::systems::substeps::Workers;
 
 use crate::support::chains::{Frame, assert_same_bits, stick3};
-use crate::{FRAMES, input, player, rich, spawn_watched, walked, wind};
+use crate::{FRAMES, input, layers, player, rich, spawn_watched, walked, wind};
 
 fn spawn_other(host: &mut Headless, rig: Entity, seed: u32) -> Entity {
     let placed = walked(seed as f32);
@@ -24,6 +24,10 @@ fn spawn_other(host: &mut Headless, rig: Entity, seed: u32) -> Entity {
     let actor = host.spawn_actor(rig, (placed, properties, player));
     if seed.is_multiple_of(2) {
         host.world.entity_mut(actor).insert(wind(seed));
+    } else {
+        host.world
+            .entity_mut(actor)
+            .insert(layers(rich().joints.len()));
     }
     actor
 }

@@ -13,16 +13,20 @@ use std::sync::Arc;
 
 use bevy_ecs::prelude::*;
 use bevy_math::Vec3;
+use flounce::additive::Side;
 use flounce::chain::ChainLayer;
-use flounce::clip::{Clip, ClipPlayer, Interpolation, Repeat, Track, TrackValues};
+use flounce::clip::{Clip, ClipPlayer, Interpolation, Playback, Repeat, Track, TrackValues};
 use flounce::collider::{Collider, Mask, Shape, StaticCollider};
 use flounce::driver::{BlendConstraint, BlendField, BlendSource, Driver, SkirtDriver};
 use flounce::euler::EulerProduct;
+use flounce::layer::{BlendClip, Layer, LayerKind, LayerSource, Layers, Reference};
+use flounce::mask::JointMask;
 use flounce::pose::{AnimatedPose, JointTransform};
 use flounce::rig::Rig;
 use flounce::swing::{Limit, Motion, ReferenceLimit, SwingJoint, SwingReadout, Tip};
 use flounce::systems::motion::WorldFromActor;
 use flounce::systems::plugin::Headless;
+use flounce::uniform::ErrorBound;
 use flounce::wind::{Gust, Octave, Wind, WindForm};
 use support::chains::{ball, chain, joint, rest_pose, soft, static_ball, static_plane, turn};
 
@@ -263,6 +267,41 @@ fn player() -> ClipPlayer {
     ClipPlayer::new(walk(), Repeat::Loop)
 }
 
+/// Layers of every kind for a rig of `joints` joints: a clip in rows, a continuous additive one, a blend.
+fn layers(joints: usize) -> Layers {
+    let playback = |start: f64| Playback {
+        start,
+        speed: 0.7,
+        ..Playback::new(walk(), Repeat::Loop)
+    };
+    let in_rows = playback(0.4).in_rows(joints, &ErrorBound::default());
+    let blended = [(0.3, 1.0), (1.1, 2.5)].map(|(start, weight)| BlendClip {
+        playback: playback(start),
+        weight,
+    });
+    let layer = |order: i32, source: LayerSource, weight: f32| Layer {
+        weight,
+        ..Layer::new(format!("{order}"), order, source, JointMask::all(joints))
+    };
+    let blend = LayerSource::Blend {
+        clips: blended.to_vec(),
+        about_rest: true,
+    };
+    let added = Layer {
+        kind: LayerKind::Additive {
+            side: Side::Own,
+            reference: Reference::Clip {
+                clip: walk(),
+                time: 0.2,
+            },
+            continuous: true,
+        },
+        ..layer(2, LayerSource::Clip(playback(0.9)), 0.6)
+    };
+    let rows = layer(1, LayerSource::Clip(in_rows.unwrap()), 0.5);
+    Layers::new([rows, added, layer(3, blend, 0.3)]).unwrap()
+}
+
 /// The input of a host that animates itself: the same motion, told apart by `seed`.
 fn input(rig: &Rig, frame: usize, seed: u32) -> Vec<JointTransform> {
     let time = frame as f32 * 0.1 + seed as f32;
@@ -283,8 +322,14 @@ fn spawn_watched(host: &mut Headless, rig: Entity, clip_driven: bool) -> Entity 
         wind(0),
     );
     let actor = host.spawn_actor(rig, parts);
+    host.world
+        .entity_mut(actor)
+        .insert(layers(rich().joints.len()));
     if clip_driven {
-        host.world.entity_mut(actor).insert(player());
+        let mut player = player();
+        let next = Playback::new(walk(), Repeat::Loop).begins_at(0.3);
+        player.cross_fade(next, 0.3, 0.5);
+        host.world.entity_mut(actor).insert(player);
     }
     actor
 }

@@ -7,7 +7,7 @@ use flounce::action::{Action, ActionClock, Body, Channel, Ease, Envelope};
 use flounce::additive::Side;
 use flounce::clip::{Playback, Repeat};
 use flounce::curve::{Curve, CurveKeys, Domain, LinearKeys};
-use flounce::layer::{Layer, LayerKind, LayerReadout, LayerSource, Layers, Reference, Window};
+use flounce::layer::{Layer, LayerKind, LayerReadout, LayerSource, Reference, Window};
 use flounce::mask::JointMask;
 use flounce::pose::AnimatedPose;
 use flounce::rotation::angle_between;
@@ -65,7 +65,11 @@ fn layer(mask: JointMask) -> Layer {
 
 #[test]
 fn an_action_acts_in_its_time_with_its_fades_on_its_joints() {
-    let rig = tree(5, &mut Random::new(9));
+    let mut rig = tree(5, &mut Random::new(9));
+    // Parents in metres.
+    rig.joints
+        .iter_mut()
+        .for_each(|joint| joint.rest.scale = Vec3::ONE);
     let rest = |joint: usize| rig.joints[joint].rest;
     let (mut host, actor) = actor(&rig, vec![layer(JointMask::all(5))]);
     host.world.entity_mut(actor).insert(LayerReadout::default());
@@ -132,7 +136,7 @@ fn an_action_reaches_only_its_mask() {
 }
 
 #[test]
-fn k4_a_window_multiplies_its_fades() {
+fn add_05_k4_a_window_multiplies_its_fades() {
     let window = Window {
         clock: ActionClock {
             length: 1.0,
@@ -240,5 +244,44 @@ fn clips_in_rows_stay_near_their_keys_in_layers_and_below_them() {
     };
     let refused = play(&Arc::new(step)).in_rows(10, &bound).unwrap_err();
     assert!(refused.to_string().contains("joint"), "{refused}");
-    let _ = Layers::default();
+}
+
+#[test]
+fn two_channels_on_one_joint_meet_the_mask_once() {
+    let rig = tree(2, &mut Random::new(14));
+    let turn = |axis: usize| {
+        let mut euler = [None, None, None];
+        euler[axis] = line(Domain::Seconds, &[(0.0, 0.4)]);
+        Channel::Rotation { joint: 1, euler }
+    };
+    let shown_turn = |channels: Vec<Channel>, weight: f32| {
+        let action = Action {
+            clock: ActionClock {
+                length: 1.0,
+                ..ActionClock::default()
+            },
+            channels,
+            ..Action::default()
+        };
+        let mask = JointMask::new(&crate::parents(&rig), &[0], &[], &[(1, weight)]).unwrap();
+        let source = LayerSource::Action {
+            action: Arc::new(action),
+            starts: 0.0,
+        };
+        let (mut host, actor) = actor(&rig, vec![Layer::new("turn", 0, source, mask)]);
+        host.world.entity_mut(actor).insert(LayerReadout::default());
+        host.run_to(0.0).unwrap();
+        let report = &host.world.get::<LayerReadout>(actor).unwrap().0[0];
+        assert_eq!(report.joints.len(), 1, "one joint moved");
+        angle_between(
+            rig.joints[1].rest.rotation.into(),
+            shown(&host, actor)[1].rotation.into(),
+        )
+    };
+    let whole = shown_turn(vec![turn(0), turn(0)], 1.0);
+    let half = shown_turn(vec![turn(0), turn(0)], 0.5);
+    assert!(
+        (whole - 0.8).abs() < 1e-5 && (half - 0.4).abs() < 1e-5,
+        "{whole} {half}"
+    );
 }

@@ -60,7 +60,7 @@ fn l2_what_was_extracted_and_put_back_is_the_clip() {
     for side in [Side::Own, Side::Parent] {
         let motion = clip("motion", &joints, 6, &mut random);
         let still = Arc::new(Clip {
-            tracks: motion.tracks.iter().map(|track| first_key(track)).collect(),
+            tracks: motion.tracks.iter().map(first_key).collect(),
             ..(*motion).clone()
         });
         let layer = Layer {
@@ -114,7 +114,7 @@ fn first_key(track: &flounce::clip::Track) -> flounce::clip::Track {
 }
 
 #[test]
-fn l2_a_continuous_layer_goes_past_half_a_turn_and_another_starts_anew() {
+fn l2_a_continuous_layer_goes_past_half_a_turn_and_the_other_kind_does_not() {
     use bevy_math::Vec3;
     use flounce::clip::{Interpolation, Track, TrackValues};
     let mut random = Random::new(3);
@@ -166,5 +166,79 @@ fn l2_a_continuous_layer_goes_past_half_a_turn_and_another_starts_anew() {
         largest_step(true)
     );
     assert!(largest_step(false) > 170.0, "{}", largest_step(false));
-    let _ = Playback::new(spin.clone(), Repeat::Once);
+}
+
+#[test]
+fn l2_a_continuous_layer_remembers_its_way_beside_others_and_forgets_it_in_a_pause() {
+    use bevy_math::Vec3;
+    use flounce::clip::{Interpolation, Track, TrackValues};
+    use flounce::layer::{LayerSource, Layers};
+    let mut random = Random::new(15);
+    let rig = tree(1, &mut random);
+    let rest = rig.joints[0].rest.rotation;
+    let still = |degrees: f32| {
+        let turned = rest * Quat::from_axis_angle(Vec3::X, degrees.to_radians());
+        Arc::new(Clip {
+            name: format!("{degrees}"),
+            source: 0,
+            tracks: vec![Track {
+                joint: 0,
+                source: 0,
+                interpolation: Interpolation::Linear,
+                times: [0.0].into(),
+                values: TrackValues::Rotation(vec![turned.to_array()]),
+            }],
+            duration: 0.0,
+        })
+    };
+    let layer = Layer {
+        kind: LayerKind::Additive {
+            side: Side::Own,
+            reference: Reference::Rest,
+            continuous: true,
+        },
+        weight: 0.5,
+        ..over("spin", 5, &still(0.0), JointMask::all(1))
+    };
+    let (mut host, actor) = actor(&rig, vec![layer]);
+    let mut now = 0.0;
+    let mut angle = |host: &mut flounce::systems::plugin::Headless, degrees: f32| {
+        let mut layers = host.world.get_mut::<Layers>(actor).unwrap();
+        *layers.get_mut("spin").unwrap().playback.unwrap() =
+            Playback::new(still(degrees), Repeat::Loop);
+        now += 1.0 / 60.0;
+        host.run_to(now).unwrap();
+        let turned = rest.inverse() * shown(host, actor)[0].rotation;
+        2.0 * bevy_math::ops::atan2(turned.x, turned.w).to_degrees()
+    };
+    let mut found = 0.0;
+    for degrees in (0..=270).step_by(30) {
+        found = angle(&mut host, degrees as f32);
+    }
+    assert!((found.rem_euclid(360.0) - 135.0).abs() < 0.1, "{found}");
+    // Another layer below it changes nothing of its way.
+    let below = over("below", 1, &still(0.0), JointMask::all(1));
+    assert!(matches!(below.source, LayerSource::Clip(_)));
+    host.world
+        .get_mut::<Layers>(actor)
+        .unwrap()
+        .add(below)
+        .unwrap();
+    let found = angle(&mut host, 280.0);
+    assert!((found.rem_euclid(360.0) - 140.0).abs() < 0.1, "{found}");
+    // A pause does: 280 degrees are −80 the short way.
+    let weight = |host: &mut flounce::systems::plugin::Headless, weight: f32| {
+        *host
+            .world
+            .get_mut::<Layers>(actor)
+            .unwrap()
+            .get_mut("spin")
+            .unwrap()
+            .weight = weight;
+    };
+    weight(&mut host, 0.0);
+    angle(&mut host, 280.0);
+    weight(&mut host, 0.5);
+    let found = angle(&mut host, 280.0);
+    assert!((found + 40.0).abs() < 0.1, "{found}");
 }

@@ -21,7 +21,7 @@ use flounce::pose::{JointTransform, LocalPose};
 use flounce::rig::{Joint, Rig};
 use flounce::systems::plugin::Headless;
 
-/// Numbers that look random and are the same everywhere (SplitMix64).
+/// Numbers that look random and are the same everywhere (`SplitMix64`).
 struct Random(u64);
 
 impl Random {

@@ -1,8 +1,10 @@
 //! Order, masks and who else is there.
 
-use flounce::layer::{Layer, LayerFault, Layers, Missing};
+use flounce::clip::{ClipPlayer, Playback, Repeat};
+use flounce::layer::{Layer, LayerFault, LayerReadout, Layers, Missing};
 use flounce::mask::JointMask;
 use flounce::pose::{AnimatedPose, JointTransform};
+use flounce::systems::motion::Reset;
 use flounce::systems::plugin::Headless;
 
 use crate::{Random, actor, clip, over, parents, shown, tree};
@@ -57,7 +59,7 @@ fn joints_outside_a_mask_keep_every_bit() {
         let base = || over("walk", 0, &walk, JointMask::all(20));
         let (mut plain, a) = actor(&rig, vec![base()]);
         let (mut layered, b) = actor(&rig, vec![base(), layer]);
-        let mut changed = vec![false; 20];
+        let mut changed = [false; 20];
         for frame in 0..30 {
             let time = f64::from(frame) / 48.0;
             plain.run_to(time).unwrap();
@@ -100,7 +102,7 @@ fn a_layer_at_full_weight_is_the_clip_bit_for_bit() {
     let motion = clip("motion", &all, 5, &mut random);
     let (mut layered, a) = actor(&rig, vec![over("motion", 0, &motion, JointMask::all(9))]);
     let (mut played, b) = actor(&rig, vec![]);
-    let player = flounce::clip::ClipPlayer::new(motion, flounce::clip::Repeat::Loop);
+    let player = ClipPlayer::new(motion, Repeat::Loop);
     played.world.entity_mut(b).insert(player);
     for frame in 0..50 {
         let time = f64::from(frame) / 30.0;
@@ -137,7 +139,7 @@ fn spawn_order_and_neighbours_change_no_bit() {
     let run = |order: &[usize], strangers: bool| {
         let mut host = Headless::new();
         let entity = host.spawn_rig(&rig);
-        let mut actors = vec![None; 4];
+        let mut actors = [None; 4];
         for &n in order {
             if strangers {
                 host.world.spawn_empty();
@@ -161,4 +163,48 @@ fn spawn_order_and_neighbours_change_no_bit() {
     let straight = run(&[0, 1, 2, 3], false);
     assert_eq!(straight, run(&[3, 1, 0, 2], false));
     assert_eq!(straight, run(&[2, 3, 1, 0], true));
+}
+
+#[test]
+fn a_reset_ends_fades_and_does_not_bring_back_what_was_left() {
+    let mut random = Random::new(12);
+    let rig = tree(3, &mut random);
+    let [a, b] = ["a", "b"].map(|name| clip(name, &[1], 1, &mut random));
+    for (fade_at, reset_at) in [(0.1, 2.0), (0.1, 0.2)] {
+        let (mut host, actor) = actor(&rig, vec![]);
+        let player = ClipPlayer::new(a.clone(), Repeat::Loop);
+        host.world.entity_mut(actor).insert(player);
+        let mut faded = false;
+        for frame in 0..200 {
+            let time = f64::from(frame) / 60.0;
+            if time >= fade_at && !faded {
+                faded = true;
+                let mut player = host.world.get_mut::<ClipPlayer>(actor).unwrap();
+                player.cross_fade(Playback::new(b.clone(), Repeat::Loop), time, 0.5);
+            }
+            if frame == (reset_at * 60.0) as i32 {
+                host.world.trigger(Reset { entity: actor });
+            }
+            host.run_to(time).unwrap();
+            if time > reset_at + 0.02 {
+                let mut expected = rig.joints[1].rest;
+                b.tracks
+                    .iter()
+                    .for_each(|track| track.sample(0.0, &mut expected));
+                assert_eq!(shown(&host, actor)[1], expected, "at {time}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_mask_of_another_rig_is_refused_and_named() {
+    let mut random = Random::new(13);
+    let rig = tree(4, &mut random);
+    let motion = clip("motion", &[1], 2, &mut random);
+    let (mut host, actor) = actor(&rig, vec![over("motion", 0, &motion, JointMask::all(3))]);
+    host.world.entity_mut(actor).insert(LayerReadout::default());
+    host.run_to(0.0).unwrap();
+    assert_eq!(shown(&host, actor)[1], rig.joints[1].rest);
+    assert!(host.world.get::<LayerReadout>(actor).unwrap().0[0].refused);
 }

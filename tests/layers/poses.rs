@@ -186,9 +186,12 @@ fn clips_of_another_file_find_joints_by_name() {
     let binding = &library.bound[0].binding;
     assert!(binding.tracks.iter().all(|track| track.target.is_some()));
     assert!(binding.unmatched_source.is_empty());
-    // Of two clips of one name the model's own is meant; twice the size moves twice as far.
+    // A name that is taken gets the file's in front; twice the size moves twice as far.
     let (own, other) = (&library.clips[1], &library.clips[4]);
-    assert_eq!((own.name.as_str(), other.name.as_str()), ("Walk", "Walk"));
+    assert_eq!(
+        (own.name.as_str(), other.name.as_str()),
+        ("Walk", "Fox.glb#Walk")
+    );
     for (a, b) in own.tracks.iter().zip(&other.tracks) {
         let (mut x, mut y) = (JointTransform::IDENTITY, JointTransform::IDENTITY);
         a.sample(0.3, &mut x);
@@ -226,4 +229,131 @@ fn a_pose_is_written_as_a_clip_of_one_key_that_shows_it() {
         let turned = angle_between(found.rotation.into(), expected.rotation.into());
         assert!(turned < 1e-6, "{turned}");
     }
+}
+
+#[test]
+fn a_game_reads_layers_and_actions_from_ron() {
+    use flounce::assets::{action_file, layers};
+    use std::sync::Arc;
+    let scenes = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenes");
+    let (model, _) = import::read_model(&scenes.join("models/RobotExpressive.glb")).unwrap();
+    let clips: Vec<_> = model.clips.iter().cloned().map(Arc::new).collect();
+    let rule = |text: &str| pose::layer("text", text).unwrap();
+    let rules = [
+        rule("(clip: \"Wave\", order: 5)"),
+        rule("(action: \"actions/nod.ron\", order: -1)"),
+    ];
+    let built = layers::on_rig(&rules, &model.rig, &clips, &scenes.join("hero.ron")).unwrap();
+    let names: Vec<&str> = built.iter().map(|layer| layer.name.as_str()).collect();
+    assert_eq!(names, ["actions/nod.ron", "Wave"]);
+    let nod = action_file::read(&scenes.join("actions/nod.ron"), &model.rig).unwrap();
+    assert_eq!((nod.name.as_str(), nod.channels.len()), ("nod", 2));
+}
+
+#[test]
+fn faults_of_an_action_have_their_place_in_its_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("nod.ron");
+    let model = fox();
+    let refused = |text: &str| {
+        std::fs::write(&file, text).unwrap();
+        flounce::assets::action_file::read(&file, &model.rig)
+            .unwrap_err()
+            .to_string()
+    };
+    let turn = |curve: &str| {
+        format!(
+            "(version: 1, clock: (length: 1),\n heads: [(joint: \"b_Head_05\", turn_deg: (x: {curve}))])"
+        )
+    };
+    for (text, part) in [
+        (
+            turn("(domain: progress, keys: linear([(0, 1e9)]))"),
+            "nod.ron:2:",
+        ),
+        (
+            turn("(domain: progress, keys: linear([]))"),
+            "no keys; expected at least one",
+        ),
+        (
+            turn("(domain: progress, keys: linear([(0, 0), (3, 1)]))"),
+            "lies beyond the action",
+        ),
+        ("(version: 1, clock: (lenght: 1))".to_owned(), "nod.ron:1:"),
+        (
+            "(version: 1, clock: (length: 1))".to_owned(),
+            "found neither `body`, `heads` nor `turns`",
+        ),
+        (turn("(domain: hours, keys: linear([(0, 0)]))"), "hours"),
+    ] {
+        let found = refused(&text);
+        assert!(found.contains(part), "{text}: {found}");
+    }
+    let unknown =
+        refused("(version: 1, clock: (length: 1), turns: [(joint: \"b_Hed_05\", turn_deg: ())])");
+    assert!(
+        unknown.contains("turns[0].joint: no joint of the model is called \"b_Hed_05\""),
+        "{unknown}"
+    );
+}
+
+#[test]
+fn fields_that_would_not_act_are_refused() {
+    let model = fox();
+    for (text, part) in [
+        (
+            "(clip: \"Run\", starts: 2)",
+            "layers[0].starts: found it on a clip, expected it on an action; write `window: (starts: …)`",
+        ),
+        (
+            "(clip: \"Run\", about_rest: true)",
+            "layers[0].about_rest: found true",
+        ),
+        (
+            "(action: \"a.ron\", speed: 2)",
+            "layers[0].speed: found it on an action",
+        ),
+    ] {
+        let layer = pose::layer("text", text).unwrap();
+        let found = ask(&model, 0.5, vec![layer]).unwrap_err().to_string();
+        assert!(found.contains(part), "{text}: {found}");
+    }
+}
+
+#[test]
+fn names_that_are_not_there_are_refused_and_those_that_are_shared_are_told_by_their_parents() {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("scenes/models");
+    let (robot, _) = import::read_model(&folder.join("RobotExpressive.glb")).unwrap();
+    let mut library = Library::new(&robot);
+    let mut rule = ClipFileRule {
+        file: "RobotExpressive.glb".to_owned(),
+        ..ClipFileRule::default()
+    };
+    library.add(&rule, &folder, &robot.rig).unwrap();
+    for bound in &library.bound {
+        let tracks = bound.binding.tracks.iter();
+        for (track, own) in tracks.zip(
+            &robot
+                .clips
+                .iter()
+                .find(|clip| clip.name == bound.clip)
+                .unwrap()
+                .tracks,
+        ) {
+            assert_eq!(track.target, Some(own.joint), "{}", bound.clip);
+        }
+    }
+    rule.names.insert("Heaad".to_owned(), "Nek".to_owned());
+    let error = library
+        .add(&rule, &folder, &robot.rig)
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("no joint of this file is called \"Heaad\""),
+        "{error}"
+    );
+    assert!(
+        error.contains("no joint of the model is called \"Nek\"; did you mean \"Neck\"?"),
+        "{error}"
+    );
 }

@@ -1,7 +1,7 @@
 //! The sides that flounce's clips are compared with, on workload C: `bevy_animation` 0.20.1 and `ozz-animation-rs` 0.11.0.
 //!
 //! `flounce-peers round` (`round mended` when built with the mended copy of ozz) measures every side once and prints lines `workload,side,ns per joint`, as flounce's own bench
-//! does with `--lines`; `flounce-peers table FILE MACHINE COMMIT` reads many rounds of both and prints medians and
+//! does with `--lines`; `flounce-peers table FILE DATE COMMIT` reads many rounds of both and prints medians and
 //! ratios. `run.sh` does all of it. CPU time of this process.
 #![feature(portable_simd)]
 

@@ -42,10 +42,33 @@ fn nod(joint: usize) -> Channel {
     }
 }
 
+/// A pose in metres.
+fn metre(_: &[JointTransform], _: usize) -> Vec3 {
+    Vec3::ONE
+}
+
+#[test]
+fn k5_a_body_in_centimetres_rises_as_far_as_one_in_metres() {
+    let (mut metres, mut centimetres) = (standing(), standing());
+    for joint in &mut centimetres {
+        joint.translation *= 100.0;
+    }
+    let a = lift().apply(1.0, 0.4, &mut metres, metre);
+    let b = lift().apply(1.0, 0.4, &mut centimetres, |_, _| Vec3::splat(0.01));
+    for (a, b) in metres.iter().zip(&centimetres) {
+        assert!(
+            (a.translation * 100.0 - b.translation).length() < 1e-4,
+            "{a:?} {b:?}"
+        );
+    }
+    let off = (a.feed_forward.velocity - b.feed_forward.velocity).length();
+    assert!(off < 1e-4, "{off}");
+}
+
 #[test]
 fn k5_the_body_goes_up_by_the_weight_and_forward_from_where_it_stood() {
     let mut pose = standing();
-    let readout = lift().apply(1.0, 0.4, &mut pose);
+    let readout = lift().apply(1.0, 0.4, &mut pose, metre);
     let found = pose[0].translation;
     assert!(
         (found - Vec3::new(0.25, 0.96, 0.2)).length() < 1e-6,
@@ -59,7 +82,7 @@ fn k5_the_body_goes_up_by_the_weight_and_forward_from_where_it_stood() {
 fn k4_the_envelope_is_multiplied_into_the_layers_weight() {
     let mut action = lift();
     action.envelope.fade_in = 2.0;
-    let readout = action.apply(1.0, 0.5, &mut standing());
+    let readout = action.apply(1.0, 0.5, &mut standing(), metre);
     assert_eq!(readout.weight, 0.25);
 }
 
@@ -78,7 +101,7 @@ fn without_weight_the_pose_keeps_its_bits() {
         (1.0, f32::NAN, 2),
     ] {
         let before = pose.clone();
-        assert_eq!(action.apply(time, weight, &mut pose).kept, kept);
+        assert_eq!(action.apply(time, weight, &mut pose, metre).kept, kept);
         assert_eq!(pose, before, "at {time} by {weight}");
     }
 }
@@ -106,7 +129,7 @@ fn k5_a_turn_is_added_on_the_joints_own_side_and_a_head_is_blended() {
         };
         let mut pose = standing();
         pose[1].rotation = quarter;
-        action.apply(1.0, 0.5, &mut pose);
+        action.apply(1.0, 0.5, &mut pose, metre);
         assert!(angle_between(pose[1].rotation.into(), expected) < 1e-6);
     }
 }
@@ -119,7 +142,7 @@ fn b6_a_joint_that_cannot_be_moved_is_counted_and_kept() {
     };
     let mut pose = standing();
     pose[1].rotation = Quat::from_xyzw(f32::NAN, 0.0, 0.0, 1.0);
-    let readout = action.apply(1.0, 1.0, &mut pose);
+    let readout = action.apply(1.0, 1.0, &mut pose, metre);
     assert_eq!(readout.kept, 2);
     assert_ne!(pose[0].rotation, Quat::IDENTITY);
 }
@@ -127,14 +150,14 @@ fn b6_a_joint_that_cannot_be_moved_is_counted_and_kept() {
 #[test]
 fn k6_the_bodys_motion_is_told_ahead_and_capped() {
     let mut action = lift();
-    let told = action.apply(1.0, 0.5, &mut standing()).feed_forward;
+    let told = action.apply(1.0, 0.5, &mut standing(), metre).feed_forward;
     // 1 m in 2 s by half.
     assert!(
         (told.velocity - Vec3::new(0.0, 0.0, 0.25)).length() < 1e-4,
         "{told:?}"
     );
     action.feed_forward.velocity_max = 0.1;
-    let capped = action.apply(1.0, 0.5, &mut standing()).feed_forward;
+    let capped = action.apply(1.0, 0.5, &mut standing(), metre).feed_forward;
     assert!((capped.velocity.length() - 0.1).abs() < 1e-6, "{capped:?}");
 }
 
