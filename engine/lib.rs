@@ -16,8 +16,8 @@
 //! | static collider of a rig | [`collider::StaticCollider`] |
 //! | chain layer, driver of a rig | [`chain::ChainLayer`], [`driver::Driver`] |
 //! | actor | [`systems::preparation::Actor`] with [`swing::ActorProperties`], [`profile::SwingProfile`], [`substep::ActorClock`], [`pose::PoseHealth`], [`systems::motion::WorldFromActor`] |
-//! | its input | [`pose::AnimatedPose`], or [`clip::ClipPlayer`] which makes it clip-driven; on request [`swing::BakeWeights`], [`wind::Wind`], [`foot::FootAnchors`] |
-//! | its output | [`pose::LocalPose`]; on request [`pose::ModelPose`], [`swing::SwingReadout`], [`chain::ChainReadout`], [`foot::FootReadout`], [`foot::FootRecord`], [`account::Explanation`] |
+//! | its input | [`pose::AnimatedPose`], or [`clip::ClipPlayer`] which makes it clip-driven; on request [`layer::Layers`], [`foot::FootAnchors`], [`swing::BakeWeights`], [`wind::Wind`] |
+//! | its output | [`pose::LocalPose`]; on request [`pose::ModelPose`], [`channel::ChannelPose`], [`layer::LayerReadout`], [`swing::SwingReadout`], [`chain::ChainReadout`], [`foot::FootReadout`], [`foot::FootRecord`], [`account::Explanation`] |
 //!
 //! # A frame
 //!
@@ -75,9 +75,12 @@ pub mod wind;
 
 /// What most programs need.
 pub mod prelude {
-    pub use crate::clip::{Clip, ClipPlayer, Repeat};
+    pub use crate::channel::ChannelPose;
+    pub use crate::clip::{Clip, ClipPlayer, Playback, Repeat};
     pub use crate::collider::{Collider, Mask, Shape, StaticCollider};
     pub use crate::foot::{FootAnchor, FootAnchors, FootReadout, FootRecord};
+    pub use crate::layer::{Layer, LayerKind, LayerReadout, LayerSource, Layers, Reference};
+    pub use crate::mask::JointMask;
     pub use crate::pose::{AnimatedPose, JointTransform, LocalPose, ModelPose, PoseHealth};
     pub use crate::profile::SwingProfile;
     pub use crate::rig::{Joint, Rig, RigParts};

@@ -150,7 +150,10 @@ fn everything_wrong_is_said_at_once_with_its_place() {
             "(clip: \"Run\", window: (length: -1))",
             "layers[0].window.length: found -1",
         ),
-        ("(action: \"none.ron\")", "none.ron: cannot read"),
+        (
+            "(action: \"none.ron\")",
+            "layers[0].action: found \"none.ron\", which is no file",
+        ),
     ] {
         let found = message(vec![layer(text)]);
         assert!(found.contains(part), "{text}: {found}");
