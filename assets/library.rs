@@ -64,7 +64,11 @@ impl Library {
         let (mut found, mut lost, mut misfits) = (0, BTreeSet::new(), 0);
         for clip in &model.clips {
             let binding = Binding::new(clip, &model.rig, rig, &partners);
-            let mut bound = binding.apply(clip, &retarget);
+            let mut bound = if rule.from_rest {
+                binding.apply_by_rest(clip, &model.rig, rig, &retarget)
+            } else {
+                binding.apply(clip, &retarget)
+            };
             found += bound.tracks.len();
             misfits += binding.misfits.len();
             lost.extend(&binding.unmatched_source);

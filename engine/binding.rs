@@ -8,10 +8,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bevy_math::Quat;
+use bevy_math::{Quat, Vec3};
 
-use crate::clip::{Clip, Track, TrackValues};
+use crate::clip::{Clip, Interpolation, Track, TrackValues};
 use crate::lane::Vec3x;
+use crate::pose::{JointTransform, ModelTransform};
 use crate::rig::Rig;
 use crate::rotation::{self, Rotation};
 
@@ -157,6 +158,46 @@ impl Binding {
     /// Scales and channels keep their numbers. Where two tracks found one property of one joint, by renaming, the first
     /// stays.
     pub fn apply(&self, clip: &Clip, retarget: &Retarget) -> Clip {
+        self.carry(clip, |track, _| retargeted(&track.values, retarget))
+    }
+
+    /// As [`Binding::apply`], for rigs whose joints rest along other axes: each joint of the target turns and moves from
+    /// its own rest as the source's does from its, seen in model space.
+    ///
+    /// Both have to rest in the same posture: arms that hang on one and reach out on the other stay that far apart.
+    pub fn apply_by_rest(
+        &self,
+        clip: &Clip,
+        source: &Rig,
+        target: &Rig,
+        retarget: &Retarget,
+    ) -> Clip {
+        let (theirs, ours) = (source.rest_model(), target.rest_model());
+        let basis = rotation::unit_or_identity(retarget.basis.into());
+        let between = |of: Option<Rotation<f32>>, to: Option<Rotation<f32>>| {
+            let model = |of: Option<Rotation<f32>>| of.unwrap_or(Rotation::identity());
+            model(to).conjugate() * basis * model(of)
+        };
+        let turned =
+            |model: &[ModelTransform], joint: Option<usize>| joint.map(|at| model[at].rigid.r);
+        self.carry(clip, |track, joint| {
+            let (from, to) = (&source.joints[track.joint], &target.joints[joint]);
+            let carried = Carried {
+                from: &from.rest,
+                to: &to.rest,
+                turn: between(
+                    turned(&theirs, Some(track.joint)),
+                    turned(&ours, Some(joint)),
+                ),
+                shift: between(turned(&theirs, from.parent), turned(&ours, to.parent)),
+                scale: retarget.scale,
+            };
+            carried.values(track)
+        })
+    }
+
+    /// The tracks that found a joint, with the values that `values` makes of them.
+    fn carry(&self, clip: &Clip, values: impl Fn(&Track, usize) -> TrackValues) -> Clip {
         let mut tracks: Vec<Track> = Vec::with_capacity(clip.tracks.len());
         let mut taken = BTreeSet::new();
         for bound in &self.tracks {
@@ -166,7 +207,7 @@ impl Binding {
             if taken.insert((joint, kind(&track.values))) {
                 tracks.push(Track {
                     joint,
-                    values: retargeted(&track.values, retarget),
+                    values: values(track, joint),
                     ..track.clone()
                 });
             }
@@ -174,6 +215,52 @@ impl Binding {
         Clip {
             tracks,
             ..clip.clone()
+        }
+    }
+}
+
+/// How one joint's motion is carried from rest to rest.
+struct Carried<'r> {
+    from: &'r JointTransform,
+    to: &'r JointTransform,
+    /// `target_joint_from_source_joint`, as both rest.
+    turn: Rotation<f32>,
+    /// The same of their parents, with the scale of translations.
+    shift: Rotation<f32>,
+    scale: f32,
+}
+
+impl Carried<'_> {
+    /// `rest_t · T·(conj(rest_s)·R)·T⁻¹`: what the joint turns from its rest, about the axes that mean the same.
+    fn rotation(&self, key: [f32; 4]) -> [f32; 4] {
+        let rest = |of: &JointTransform| rotation::unit_or_identity(of.rotation.into());
+        let turned = rest(self.from).conjugate() * Rotation::splat(key);
+        (rest(self.to) * (self.turn * turned * self.turn.conjugate())).lane(0)
+    }
+
+    fn vector(&self, moved: Vec3) -> Vec3 {
+        Vec3::from(self.shift.rotate(moved.into())) * self.scale
+    }
+
+    fn values(&self, track: &Track) -> TrackValues {
+        let is_tangent =
+            |index: usize| track.interpolation == Interpolation::CubicSpline && index % 3 != 1;
+        match &track.values {
+            TrackValues::Rotation(keys) => {
+                TrackValues::Rotation(keys.iter().map(|&key| self.rotation(key)).collect())
+            }
+            TrackValues::Translation(keys) => {
+                let keys = keys.iter().enumerate().map(|(index, &key)| {
+                    let key = Vec3::from_array(key);
+                    if is_tangent(index) {
+                        return self.vector(key).to_array();
+                    }
+                    let moved = self.vector(key - self.from.translation);
+                    (self.to.translation + moved).to_array()
+                });
+                TrackValues::Translation(keys.collect())
+            }
+            other => other.clone(),
         }
     }
 }
@@ -221,10 +308,7 @@ fn retargeted(values: &TrackValues, retarget: &Retarget) -> TrackValues {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clip::Interpolation;
-    use crate::pose::JointTransform;
     use crate::rig::Joint;
-    use bevy_math::Vec3;
 
     fn rig(joints: &[(&str, Option<usize>)]) -> Rig {
         let joint = |(index, &(name, parent)): (usize, &(&str, Option<usize>))| Joint {
@@ -344,6 +428,48 @@ mod tests {
             .zip([0.6, 0.0, 0.0, 0.8, 6.0, 2.0, 0.0])
         {
             assert!((found - expected).abs() < 1e-5, "{turned:?} {moved:?}");
+        }
+    }
+
+    #[test]
+    fn l5_joints_that_rest_along_other_axes_turn_alike_in_model_space() {
+        use crate::pose::compose_model;
+        let source = rig(&[("hips", None), ("arm", Some(0))]);
+        let mut target = source.clone();
+        let half = core::f32::consts::FRAC_1_SQRT_2;
+        // The same places, the joints themselves turned.
+        target.joints[0].rest.rotation = Quat::from_xyzw(half, 0.0, 0.0, half);
+        let arm = target.joints[0].rest.rotation.inverse() * Quat::from_xyzw(0.0, 0.6, 0.0, 0.8);
+        target.joints[1].rest.rotation = arm;
+        target.joints[1].rest.translation = target.joints[0].rest.rotation.inverse() * Vec3::Y;
+        let moved = Track {
+            values: TrackValues::Translation(vec![[0.5, 1.25, -0.5]]),
+            ..turn(0, 1)
+        };
+        let clip = clip(vec![turn(0, 0), moved, turn(1, 2)]);
+        let partners = Partners::new(&source, &target, &[]);
+        let binding = Binding::new(&clip, &source, &target, &partners);
+        let bound = binding.apply_by_rest(&clip, &source, &target, &Retarget::default());
+        let model = |rig: &Rig, clip: &Clip| {
+            let mut pose: Vec<JointTransform> = rig.joints.iter().map(|joint| joint.rest).collect();
+            let tracks = clip.tracks.iter();
+            tracks.for_each(|track| track.sample(0.0, &mut pose[track.joint]));
+            let parents: Vec<Option<usize>> = rig.joints.iter().map(|joint| joint.parent).collect();
+            compose_model(&parents, &pose, ModelTransform::root(1.0)).unwrap()
+        };
+        let (theirs, ours) = (model(&source, &clip), model(&target, &bound));
+        let rests = (source.rest_model(), target.rest_model());
+        for joint in 0..2 {
+            let (a, b) = (&theirs[joint].rigid, &ours[joint].rigid);
+            let off = Vec3::from(a.t) - Vec3::from(b.t);
+            assert!(off.length() < 1e-5, "joint {joint}: {off}");
+            let from_rest =
+                |of: Rotation<f32>, rest: &ModelTransform| of * rest.rigid.r.conjugate();
+            let (a, b) = (
+                from_rest(a.r, &rests.0[joint]),
+                from_rest(b.r, &rests.1[joint]),
+            );
+            assert!(rotation::angle_between(a, b) < 1e-5, "joint {joint}");
         }
     }
 }

@@ -202,6 +202,10 @@ pub struct ClipFileRule {
     /// own name.
     #[serde(skip_serializing_if = "is_default")]
     pub names: BTreeMap<String, String>,
+    /// Whether joints turn and move from their own rest as the file's do from theirs, for rigs whose joints rest along
+    /// other axes; both have to rest in the same posture. Default no: keys are carried as they are.
+    #[serde(skip_serializing_if = "is_default")]
+    pub from_rest: bool,
     /// The turn that takes the file's axes to the model's: Euler angles ZXY, degrees. Default none.
     #[serde(skip_serializing_if = "is_default")]
     pub basis_deg: [f32; 3],
@@ -215,6 +219,7 @@ impl Default for ClipFileRule {
         Self {
             file: String::new(),
             names: BTreeMap::new(),
+            from_rest: false,
             basis_deg: [0.0; 3],
             scale: 1.0,
         }

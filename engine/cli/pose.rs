@@ -77,6 +77,9 @@ pub struct PoseArguments {
     /// A file whose clips can be named as well, bound by the names of joints (repeatable)
     #[arg(long, value_name = "FILE")]
     clips_from: Vec<PathBuf>,
+    /// Clips of --clips-from turn joints from their own rest, for rigs whose joints rest along other axes
+    #[arg(long, requires = "clips_from")]
+    from_rest: bool,
     /// How the tracks of --clips-from found joints: index, the file's joint, the model's joint and its parent
     #[arg(long, requires = "clips_from")]
     bindings: bool,
@@ -105,6 +108,7 @@ pub fn run(arguments: &PoseArguments) -> Result<ExitCode, Error> {
     for file in &arguments.clips_from {
         let rule = ClipFileRule {
             file: file.to_string_lossy().into_owned(),
+            from_rest: arguments.from_rest,
             ..ClipFileRule::default()
         };
         library.add(&rule, Path::new(""), &model.rig)?;

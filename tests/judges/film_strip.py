@@ -81,7 +81,9 @@ def pose(gltf, binary, clip, time):
     world = [None] * len(local)
 
     def place_below(node, parent):
-        world[node] = times(parent, affine(*local[node]))
+        matrix = gltf["nodes"][node].get("matrix")
+        own = [tuple(matrix[4 * c : 4 * c + 3]) for c in range(4)] if matrix else affine(*local[node])
+        world[node] = times(parent, own)
         for child in gltf["nodes"][node].get("children", []):
             place_below(child, world[node])
 
@@ -115,7 +117,7 @@ def triangles(gltf, binary, world):
             else:
                 points = [move(placed, p) for p in points]
             indices = [i[0] for i in accessor(gltf, binary, primitive["indices"])]
-            material = gltf["materials"][primitive["material"]]["pbrMetallicRoughness"]
+            material = gltf["materials"][primitive["material"]].get("pbrMetallicRoughness", {})
             for i in range(0, len(indices), 3):
                 yield [points[k] for k in indices[i : i + 3]], material.get("baseColorFactor", (1, 1, 1, 1))
 
