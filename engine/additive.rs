@@ -13,7 +13,7 @@ use bevy_math::{Vec3, ops};
 #[cfg(feature = "rig_files")]
 use serde::{Deserialize, Serialize};
 
-use crate::clip::{Clip, Interpolation, Track, TrackValues};
+use crate::clip::{Clip, Track, TrackValues};
 use crate::fraction::fraction;
 use crate::pose::JointTransform;
 use crate::rotation::{self, BlendError, Rotation};
@@ -124,8 +124,7 @@ pub fn extract(clip: &Clip, reference: &[JointTransform]) -> Clip {
 }
 
 fn difference(track: &Track, from: &JointTransform) -> Option<TrackValues> {
-    let is_tangent =
-        |index: usize| track.interpolation == Interpolation::CubicSpline && index % 3 != 1;
+    let is_tangent = |index| track.interpolation.is_tangent(index);
     match &track.values {
         TrackValues::Translation(keys) => {
             let keys = keys.iter().enumerate().map(|(index, &key)| {
@@ -163,7 +162,7 @@ pub fn translation(base: Vec3, reference: Vec3, sample: Vec3, weight: f32) -> Ve
 }
 
 /// `sample / reference`; `none` for a reference that has no ratio to anything.
-fn ratio(reference: f32, sample: f32, none: f32) -> f32 {
+pub(crate) fn ratio(reference: f32, sample: f32, none: f32) -> f32 {
     if reference.abs() < SMALLEST_SCALE {
         none
     } else {

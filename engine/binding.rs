@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bevy_math::{Quat, Vec3};
 
-use crate::clip::{Clip, Interpolation, Track, TrackValues};
+use crate::clip::{Clip, Track, TrackValues};
 use crate::lane::Vec3x;
 use crate::pose::{JointTransform, ModelTransform};
 use crate::rig::Rig;
@@ -243,8 +243,6 @@ impl Carried<'_> {
     }
 
     fn values(&self, track: &Track) -> TrackValues {
-        let is_tangent =
-            |index: usize| track.interpolation == Interpolation::CubicSpline && index % 3 != 1;
         match &track.values {
             TrackValues::Rotation(keys) => {
                 TrackValues::Rotation(keys.iter().map(|&key| self.rotation(key)).collect())
@@ -252,7 +250,7 @@ impl Carried<'_> {
             TrackValues::Translation(keys) => {
                 let keys = keys.iter().enumerate().map(|(index, &key)| {
                     let key = Vec3::from_array(key);
-                    if is_tangent(index) {
+                    if track.interpolation.is_tangent(index) {
                         return self.vector(key).to_array();
                     }
                     let moved = self.vector(key - self.from.translation);
@@ -308,6 +306,7 @@ fn retargeted(values: &TrackValues, retarget: &Retarget) -> TrackValues {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clip::Interpolation;
     use crate::rig::Joint;
 
     fn rig(joints: &[(&str, Option<usize>)]) -> Rig {

@@ -76,14 +76,7 @@ impl Interpolant {
 /// `[B1]` of unit rotations.
 #[inline(always)]
 fn nearer_nlerp<L: Lane>(from: Rotation<L>, to: Rotation<L>, t: L) -> Rotation<L> {
-    let to = Rotation::select(from.dot(to).lt(L::splat(0.0)), -to, to);
-    let mixed = Rotation::new(
-        from.x + (to.x - from.x) * t,
-        from.y + (to.y - from.y) * t,
-        from.z + (to.z - from.z) * t,
-        from.w + (to.w - from.w) * t,
-    );
-    mixed.normalized()
+    from.lerp(rotation::nearer(from, to), t).normalized()
 }
 
 /// One rotation of many. `[B4]`

@@ -55,11 +55,7 @@ pub fn convert_keys(values: &mut TrackValues, interpolation: Interpolation) {
             for key in keys.iter_mut() {
                 *key = turned(*key);
             }
-            let (per_key, value) = match interpolation {
-                Interpolation::CubicSpline => (3, 1),
-                Interpolation::Step | Interpolation::Linear => (1, 0),
-            };
-            align_hemispheres(keys, per_key, value);
+            align_hemispheres(keys, interpolation.per_key(), interpolation.value_of_key());
         }
         TrackValues::Fov(keys) => {
             for [angle] in keys {

@@ -10,7 +10,7 @@ use crate::channel::ChannelSet;
 use crate::collider::StaticCollider;
 use crate::driver::{self, Driver, MOST_SOURCES};
 use crate::leg::LegChain;
-use crate::pose::{JointTransform, ModelTransform};
+use crate::pose::{JointTransform, ModelTransform, compose_model};
 use crate::swing::{SwingJoint, Tip};
 
 /// One joint of a rig.
@@ -72,17 +72,14 @@ impl Rig {
     }
 
     /// The rest transforms in model space, metres.
+    ///
+    /// # Panics
+    /// If a joint does not come after its parent, which [`Rig::check`] refuses.
     pub fn rest_model(&self) -> Vec<ModelTransform> {
-        let mut model: Vec<ModelTransform> = Vec::with_capacity(self.joints.len());
-        for joint in &self.joints {
-            let parent = joint
-                .parent
-                .map_or(ModelTransform::root(self.metres_per_unit), |parent| {
-                    model[parent]
-                });
-            model.push(parent.child(&joint.rest));
-        }
-        model
+        let parents: Vec<Option<usize>> = self.joints.iter().map(|joint| joint.parent).collect();
+        let rests: Vec<JointTransform> = self.joints.iter().map(|joint| joint.rest).collect();
+        let root = ModelTransform::root(self.metres_per_unit);
+        compose_model(&parents, &rests, root).expect("joints come parents first")
     }
 
     /// Whether every index of the rig points where it should and its drivers can be put in order; a rig that fails must

@@ -113,6 +113,16 @@ impl<L: Lane> Rotation<L> {
         let twice = half + half;
         v + twice * self.w + u.cross(twice)
     }
+    /// Straight line between the components, `self` at 0 and `other` at 1; not unit in between.
+    #[inline(always)]
+    pub fn lerp(self, other: Self, t: L) -> Self {
+        Self::new(
+            self.x + (other.x - self.x) * t,
+            self.y + (other.y - self.y) * t,
+            self.z + (other.z - self.z) * t,
+            self.w + (other.w - self.w) * t,
+        )
+    }
     /// Divided by its length; the length must not be 0.
     #[inline(always)]
     pub fn normalized(self) -> Self {
@@ -221,12 +231,7 @@ pub fn slerp<L: Lane>(a: Rotation<L>, b: Rotation<L>, t: L) -> Rotation<L> {
     let b = Rotation::select(dot.lt(L::splat(0.0)), -b, b);
     let dot = dot.abs();
     let one = L::splat(1.0);
-    let near = Rotation::new(
-        a.x + (b.x - a.x) * t,
-        a.y + (b.y - a.y) * t,
-        a.z + (b.z - a.z) * t,
-        a.w + (b.w - a.w) * t,
-    );
+    let near = a.lerp(b, t);
     let far = dot.lt(L::splat(SLERP_LINEAR_DOT));
     if !far.any() {
         return near.normalized();
@@ -307,6 +312,12 @@ pub fn nearly_unit(q: Rotation<f32>) -> Rotation<f32> {
     }
 }
 
+/// `b` with the sign that is on the hemisphere of `a`; at a dot product of exactly 0 the one it has. `[B1]`
+#[inline(always)]
+pub fn nearer<L: Lane>(a: Rotation<L>, b: Rotation<L>) -> Rotation<L> {
+    Rotation::select(a.dot(b).lt(L::splat(0.0)), -b, b)
+}
+
 /// Shortest normalised lerp: `from` at 0, `to` at 1. `[B1]`
 ///
 /// At a dot product of exactly 0 the stored sign of `to` decides, so that the answer is the same everywhere.
@@ -318,13 +329,7 @@ pub fn nlerp(from: Rotation<f32>, to: Rotation<f32>, t: f32) -> Result<Rotation<
     if !(0.0..=1.0).contains(&t) {
         return Err(BlendError::Weight(t));
     }
-    let b = if a.dot(b) < 0.0 { -b } else { b };
-    let mixed = Rotation::new(
-        a.x + (b.x - a.x) * t,
-        a.y + (b.y - a.y) * t,
-        a.z + (b.z - a.z) * t,
-        a.w + (b.w - a.w) * t,
-    );
+    let mixed = a.lerp(nearer(a, b), t);
     debug_assert!(
         mixed.dot(mixed) > 0.25,
         "after the hemisphere choice a blend cannot collapse"

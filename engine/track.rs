@@ -40,6 +40,26 @@ pub enum Interpolation {
     CubicSpline,
 }
 
+impl Interpolation {
+    /// Stored values per key: splines have a tangent on either side of the value.
+    pub fn per_key(self) -> usize {
+        match self {
+            Self::Step | Self::Linear => 1,
+            Self::CubicSpline => 3,
+        }
+    }
+
+    /// Where the value is among those of its key.
+    pub fn value_of_key(self) -> usize {
+        self.per_key() / 2
+    }
+
+    /// Whether stored value `index` of a track is a tangent.
+    pub fn is_tangent(self, index: usize) -> bool {
+        index % self.per_key() != self.value_of_key()
+    }
+}
+
 /// The property a track moves, and its keys' values in file order.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TrackValues {
@@ -87,10 +107,7 @@ impl Track {
 
     /// Index of the value of `key` among the stored values: splines store three per key.
     fn stored(&self, key: usize) -> usize {
-        match self.interpolation {
-            Interpolation::CubicSpline => 3 * key + 1,
-            Interpolation::Step | Interpolation::Linear => key,
-        }
+        key * self.interpolation.per_key() + self.interpolation.value_of_key()
     }
 
     fn vector<const N: usize>(&self, values: &[[f32; N]], time: f32) -> [f32; N] {

@@ -29,7 +29,6 @@ pub use rows::{Block, PoseRows, Property, RowJoints, WeightRows};
 
 use crate::lane::{Lane, Wide};
 use crate::pose::JointTransform;
-use crate::rotation::Rotation;
 
 /// The lanes of kernels over rows: what a register of x86-64 holds as it comes. Eight, sixteen and even one run alike
 /// there, as `cargo bench --bench clips` shows: the loops have whole blocks, and the compiler regroups them.
@@ -236,18 +235,7 @@ impl UniformClip {
     }
 }
 
-/// `normalise(a + (b − a)·f)`.
-#[inline(always)]
-fn mix_rotation<L: Lane>(a: Rotation<L>, b: Rotation<L>, f: L) -> Rotation<L> {
-    let mixed = Rotation::new(
-        a.x + (b.x - a.x) * f,
-        a.y + (b.y - a.y) * f,
-        a.z + (b.z - a.z) * f,
-        a.w + (b.w - a.w) * f,
-    );
-    mixed.normalized()
-}
-
+/// `normalise(a + (b − a)·f)`, rotation by rotation.
 fn mix_rotations<L: Lane>(a: &[Block], b: &[Block], fraction: f32, out: &mut [Block]) {
     let f = L::splat(fraction);
     let ([ax, ay, az, aw], [bx, by, bz, bw]) = (rows::components(a), rows::components(b));
@@ -261,7 +249,7 @@ fn mix_rotations<L: Lane>(a: &[Block], b: &[Block], fraction: f32, out: &mut [Bl
         for at in (0..rows::BLOCK).step_by(L::LANES) {
             let a = rows::load([ax, ay, az, aw], at);
             let b = rows::load([bx, by, bz, bw], at);
-            rows::store(mix_rotation(a, b, f), [x, y, z, w], at);
+            rows::store(a.lerp(b, f).normalized(), [x, y, z, w], at);
         }
     }
 }

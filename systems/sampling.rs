@@ -114,11 +114,7 @@ fn sample_player(
         sample_playback(plan, playback, time, wanted, above, rows);
         replace_invalid(plan, above, wanted, invalid);
         wanted.each(plan, |joint| {
-            pose[joint] = if weight >= 1.0 {
-                above[joint]
-            } else {
-                pose[joint].blend(&above[joint], weight)
-            };
+            pose[joint] = pose[joint].blend(&above[joint], weight);
         });
     }
 }
@@ -169,11 +165,7 @@ fn sample_player_channels(
         rest_channels(plan, fading);
         sample_channels(plan, &playback.clip, at, fading, |_| {});
         for (below, above) in channels.iter_mut().zip(fading.iter()) {
-            *below = if weight >= 1.0 {
-                *above
-            } else {
-                *below + (*above - *below) * weight
-            };
+            *below += (*above - *below) * weight;
         }
     }
     for (number, rest) in channels.iter_mut().zip(plan.channels.rest()) {

@@ -65,7 +65,20 @@ struct Place<'a> {
     node_name: &'a str,
 }
 
-impl Place<'_> {
+impl<'a> Place<'a> {
+    fn new(document: &'a Document<'a>, animation: usize, channel: usize, node: usize) -> Self {
+        let of = &document.animations[animation];
+        let target = &of.channels[channel];
+        Self {
+            animation,
+            channel,
+            sampler: target.sampler.get(),
+            clip: &of.name,
+            target,
+            node_name: document.nodes.get(node).map_or("", |node| &node.name),
+        }
+    }
+
     /// `/animations/0/channels/12 (rotation of "hair_03" (node 7) in "walk")`
     fn describe(&self) -> String {
         let node = self.target.target.node.map_or(0, |node| node.get());
@@ -157,15 +170,7 @@ impl Clips<'_> {
         let Some(node) = entry.target.node else {
             return Ok(None);
         };
-        let node_name = document.nodes.get(node.get()).map_or("", |node| &node.name);
-        let place = Place {
-            animation,
-            channel,
-            sampler: entry.sampler.get(),
-            clip: &document.animations[animation].name,
-            target: entry,
-            node_name,
-        };
+        let place = Place::new(document, animation, channel, node.get());
         self.track(&place, node.get(), path)
             .map_err(|fault| fault.used_by(&place.describe()))
     }
@@ -191,14 +196,7 @@ impl Clips<'_> {
         let nodes: Vec<usize> = self.carriers(camera).collect();
         let mut tracks = Vec::with_capacity(nodes.len());
         for node in nodes {
-            let place = Place {
-                animation,
-                channel,
-                sampler: entry.sampler.get(),
-                clip: &document.animations[animation].name,
-                target: entry,
-                node_name: &document.nodes[node].name,
-            };
+            let place = Place::new(document, animation, channel, node);
             let track = self.track(&place, node, Path::Fov);
             tracks.extend(track.map_err(|fault| fault.used_by(&place.describe()))?);
         }
@@ -232,11 +230,7 @@ impl Clips<'_> {
         let shape = Shape {
             accessor: sampler.output.get(),
             keys: times.len(),
-            per_key: if interpolation == Interpolation::CubicSpline {
-                3
-            } else {
-                1
-            },
+            per_key: interpolation.per_key(),
             per_value: if path == Path::Weights { targets } else { 1 },
         };
         let values = self

@@ -13,11 +13,10 @@
 //! s = S / R                        out = B · (1 + w·(s − 1))
 //! ```
 
-use super::mix_rotation;
 use super::rows::{self, BLOCK, Block, PoseRows, Property, WeightRows};
 use crate::fraction::Fraction;
 use crate::lane::{Lane, LaneMask};
-use crate::rotation::Rotation;
+use crate::rotation::{self, Rotation};
 
 /// How much of a layer shows.
 #[derive(Clone, Copy, Debug)]
@@ -174,9 +173,8 @@ struct Straight;
 impl Kind for Straight {
     #[inline(always)]
     fn turn<L: Lane>(share: &Share<L>, base: Rotation<L>, over: Rotation<L>) -> Rotation<L> {
-        let other_side = base.dot(over).lt(L::splat(0.0));
-        let over = Rotation::select(other_side, -over, over);
-        mix_rotation(base, over, share.weight)
+        base.lerp(rotation::nearer(base, over), share.weight)
+            .normalized()
     }
     #[inline(always)]
     fn shift<L: Lane>(weight: L, base: L, over: L) -> L {

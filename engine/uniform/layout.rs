@@ -2,12 +2,9 @@
 
 use super::rows::{self, Property, RowJoints, WeightRows, neutral_rows};
 use super::{Constant, UniformClip};
+use crate::additive;
 use crate::pose::JointTransform;
 use crate::rotation::{self, Rotation};
-
-/// A component of a reference scale below this leaves the scale below alone: nothing divides by it. `[L2]`
-const SMALLEST_SCALE: f32 = 1e-8;
-
 impl UniformClip {
     /// The clip of differences from `reference`, for [`additive_rows`](super::blend::additive_rows). `[L2]`
     ///
@@ -109,13 +106,7 @@ fn difference(
             rotation::unit(difference, "difference").ok()?.lane(0)
         }
         Property::Translation => core::array::from_fn(|c| value[c] - reference[c]),
-        Property::Scale => core::array::from_fn(|c| {
-            if reference[c].abs() < SMALLEST_SCALE {
-                1.0
-            } else {
-                value[c] / reference[c]
-            }
-        }),
+        Property::Scale => core::array::from_fn(|c| additive::ratio(reference[c], value[c], 1.0)),
     };
     difference
         .iter()

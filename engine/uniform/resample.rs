@@ -9,7 +9,7 @@
 //! each such interval is looked at from end to end ([`PARTS`]), and right before each of its keys, where a STEP shows.
 
 use super::rows::{self, Property, RowJoints, neutral_rows};
-use super::{Constant, ErrorBound, NotUniform, SHORTEST_INTERVAL, UniformClip, mix_rotation};
+use super::{Constant, ErrorBound, NotUniform, SHORTEST_INTERVAL, UniformClip};
 use crate::clip::{Clip, Interpolation, Track, TrackValues};
 use crate::pose::JointTransform;
 use crate::rotation::{self, Rotation};
@@ -275,7 +275,10 @@ impl UniformClip {
         }
         let b = rows::get(self.row(property, row + 1), property, position);
         match property {
-            Property::Rotation => mix_rotation(Rotation::splat(a), Rotation::splat(b), f).lane(0),
+            Property::Rotation => Rotation::splat(a)
+                .lerp(Rotation::splat(b), f)
+                .normalized()
+                .lane(0),
             Property::Translation | Property::Scale => {
                 core::array::from_fn(|c| a[c] + (b[c] - a[c]) * f)
             }

@@ -5,7 +5,7 @@ use super::blend::{
 };
 use super::*;
 use crate::clip::{Clip, Interpolation, Track, TrackValues};
-use crate::rotation::angle_between;
+use crate::rotation::{Rotation, angle_between};
 use bevy_math::{Quat, Vec3};
 
 fn track(joint: usize, times: &[f32], values: TrackValues) -> Track {

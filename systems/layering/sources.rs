@@ -69,13 +69,13 @@ pub(super) fn blend(
     let kept = &mut contributions[index].kept;
     sampled.clear(joints, &plan.channels);
     totals.clear(joints, plan.channels.sets().len());
-    let left_out = BlendInput {
-        id: 0,
+    rotations.clear();
+    let places = (0..joints).flat_map(|_| 0..clips.len());
+    rotations.extend(places.map(|id| BlendInput {
+        id: id as u32,
         rotation: [0.0; 4],
         weight: LEFT_OUT,
-    };
-    rotations.clear();
-    rotations.resize(joints * clips.len(), left_out);
+    }));
     for (id, clip) in clips.iter().enumerate() {
         if !(clip.weight > 0.0 && clip.weight.is_finite()) {
             continue;
@@ -88,11 +88,9 @@ pub(super) fn blend(
                 note_kept(kept, joint);
             }
             if present.rotation {
-                rotations[joint * clips.len() + id] = BlendInput {
-                    id: id as u32,
-                    rotation: of.rotation.to_array(),
-                    weight: clip.weight,
-                };
+                let input = &mut rotations[joint * clips.len() + id];
+                input.rotation = of.rotation.to_array();
+                input.weight = clip.weight;
             }
         }
         totals.add_channels(&plan.channels, clip.weight, part, sampled);
@@ -101,10 +99,7 @@ pub(super) fn blend(
         if !sampled.present[joint].rotation {
             continue;
         }
-        let inputs = &mut rotations[joint * clips.len()..][..clips.len()];
-        for (id, input) in inputs.iter_mut().enumerate() {
-            input.id = id as u32;
-        }
+        let inputs = &rotations[joint * clips.len()..][..clips.len()];
         let reference = if about_rest {
             BlendReference::Rest(plan.rest[joint].rotation.to_array())
         } else {
