@@ -57,8 +57,10 @@ fn feed_actor(world: &World, actor: Entity, hasher: &mut blake3::Hasher) {
     };
     let seat = world.get::<Seat>(actor).copied();
     if let Some((seat, crowds)) = seat.zip(world.get_resource::<Crowds>()) {
-        let slot = &crowds.0[seat.crowd].slots[seat.slot];
-        slot.group.particles.iter().copied().for_each(&mut feed);
+        let state = crowds.actor(seat);
+        for place in 0..crowds.0[seat.crowd].plan.swings.len() {
+            state.particle(place).into_iter().for_each(&mut feed);
+        }
     }
     if let Some(pose) = world.get::<LocalPose>(actor) {
         for joint in &pose.0 {

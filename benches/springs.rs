@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use cpu_time::ThreadTime;
 use flounce::clip::{ClipPlayer, Repeat};
-use flounce::lane::{Lane, Wide};
+use flounce::instruction_set::InstructionSet;
 use flounce::plan::Plan;
 use flounce::pose::{AnimatedPose, JointTransform};
 use flounce::rig::Rig;
@@ -50,7 +50,7 @@ trait Side {
     }
 }
 
-impl<L: Lane> Side for Kernel<L> {
+impl Side for Kernel {
     fn characters(&self) -> usize {
         Self::characters(self)
     }
@@ -133,6 +133,16 @@ impl Side for Frame {
     }
 }
 
+/// Names of the wide sides, by the logarithm of their lanes.
+const WIDE: [&str; 6] = [
+    "scalar lane",
+    "2 lanes",
+    "4 lanes",
+    "8 lanes",
+    "16 lanes",
+    "32 lanes",
+];
+
 struct Case {
     colliders: usize,
     characters: usize,
@@ -149,22 +159,20 @@ impl Case {
             ("port", Box::new(Port::new(self.colliders, self.characters))),
             (
                 "kernel",
-                Box::new(Kernel::<f32>::new(plan(), self.characters)),
+                Box::new(Kernel::new(plan(), self.characters, 1)),
             ),
             (
                 "frame",
                 Box::new(Frame::new(&workload::rig(self.colliders), self.characters)),
             ),
         ];
-        if self.characters > 1 {
-            sides.push((
-                "kernel, 8 lanes",
-                Box::new(Kernel::<Wide<8>>::new(plan(), self.characters)),
-            ));
-            sides.push((
-                "kernel, 32 lanes",
-                Box::new(Kernel::<Wide<32>>::new(plan(), self.characters)),
-            ));
+        for &lanes in InstructionSet::default().widths() {
+            let kernel = if self.characters == 1 {
+                Kernel::chains(plan(), lanes)
+            } else {
+                Kernel::new(plan(), self.characters, lanes)
+            };
+            sides.push((WIDE[lanes.ilog2() as usize], Box::new(kernel)));
         }
         sides
     }
@@ -256,19 +264,32 @@ fn measure_small_frames(rounds: usize) -> Vec<Row> {
 fn compare(colliders: usize) {
     const CHARACTERS: usize = 8;
     let plan = || Plan::compile(&workload::rig(colliders));
-    let mut scalar = Kernel::<f32>::new(plan(), CHARACTERS);
-    let mut wide = Kernel::<Wide<8>>::new(plan(), CHARACTERS);
+    let mut scalar = Kernel::new(plan(), CHARACTERS, 1);
+    let widths = InstructionSet::default().widths();
+    let mut wide: Vec<Kernel> = widths
+        .iter()
+        .map(|&lanes| Kernel::new(plan(), CHARACTERS, lanes))
+        .collect();
+    let mut chains: Vec<Kernel> = widths
+        .iter()
+        .map(|&lanes| Kernel::chains(plan(), lanes))
+        .collect();
     let mut port = Port::new(colliders, CHARACTERS);
     let mut hits = 0.0;
     let mut largest = 0.0_f32;
     for step in 1..=COMPARED {
         scalar.step(step);
-        wide.step(step);
+        wide.iter_mut().chain(&mut chains).for_each(|kernel| kernel.step(step));
         port.step(step);
         hits += scalar.hits() / COMPARED as f32;
         for (index, states) in port.states.iter().enumerate() {
             let ours = scalar.positions(index);
-            assert_eq!(ours, wide.positions(index), "8 lanes differ in step {step}");
+            for kernel in &wide {
+                assert_eq!(ours, kernel.positions(index), "lanes differ in step {step}");
+            }
+            for kernel in chains.iter().filter(|_| index == 0) {
+                assert_eq!(ours, kernel.positions(0), "chains differ in step {step}");
+            }
             for (ours, theirs) in ours.iter().zip(states) {
                 largest = largest.max((theirs.position - bevy_math::Vec3::from(*ours)).length());
             }

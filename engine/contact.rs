@@ -37,6 +37,13 @@ impl<L: Lane> Hit<L> {
     pub fn target(&self) -> Vec3x<L> {
         self.position + self.normal * self.value
     }
+
+    /// The same hit where `near`: a lane that is not near must not see whether another is.
+    #[inline(always)]
+    pub fn only(self, near: L::Mask) -> Self {
+        let touches = self.touches & near;
+        Self { touches, ..self }
+    }
 }
 
 /// A segment with a radius at each end: a placed capsule or line.
@@ -181,7 +188,6 @@ fn nearest_of_segments<L: Lane>(
     parallel: ParallelEpsilon,
 ) -> (L, L) {
     let (zero, unit) = (L::splat(0.0), L::splat(1.0));
-    let clamp = |x: L| x.clamp_to(zero, unit);
     let (d1, d2, r) = (one.b - one.a, two.b - two.a, one.a - two.a);
     let (a, e, b) = (d1.length_squared(), d2.length_squared(), d1.dot(d2));
     let (c, f) = (d1.dot(r), d2.dot(r));
@@ -193,23 +199,28 @@ fn nearest_of_segments<L: Lane>(
         ParallelEpsilon::Documented => L::splat(1e-5),
         ParallelEpsilon::Relative => L::splat(1e-6) * a * e,
     };
-    let crossing = clamp((b * f - c * e) / determinant);
+    let crossing = clamp_unit((b * f - c * e) / determinant);
     let s = L::select(least.lt(determinant), crossing, zero);
     let t = (b * s + f) / e;
     let before = t.lt(zero);
     let beyond = unit.lt(t);
     let s = L::select(
         before,
-        clamp(-c / a),
-        L::select(beyond, clamp((b - c) / a), s),
+        clamp_unit(-c / a),
+        L::select(beyond, clamp_unit((b - c) / a), s),
     );
-    let t = clamp(t);
+    let t = clamp_unit(t);
 
-    let s = L::select(two_is_point, clamp(-c / a), s);
+    let s = L::select(two_is_point, clamp_unit(-c / a), s);
     let t = L::select(two_is_point, zero, t);
     let s = L::select(one_is_point, zero, s);
-    let lone = L::select(two_is_point, zero, clamp(f / e));
+    let lone = L::select(two_is_point, zero, clamp_unit(f / e));
     (s, L::select(one_is_point, lone, t))
+}
+
+#[inline(always)]
+fn clamp_unit<L: Lane>(x: L) -> L {
+    x.clamp_to(L::splat(0.0), L::splat(1.0))
 }
 
 /// A dynamic ball against a plane. `[X4]`

@@ -1,26 +1,28 @@
 //! Crowds: the state of the actors that share a plan, laid out in lanes.
 //!
-//! Memory of a group is `[joint][component][lane]`: one actor per lane. With one lane it is an actor's own block.
-//! A slot is given to an actor when it appears and taken back when it goes; nobody else moves.
+//! A crowd is a list of squads. A squad is a piece of memory, a [`Group`] of up to 32 lanes `[joint][component][lane]`, and
+//! who sits in it ([`Form`]): an actor in every lane, one actor with a chain in every lane, or one actor alone. Which form
+//! serves how many actors is decided in [`mod@self::seating`]; the bits of an actor are the same in all of them.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use bevy_ecs::entity::Entity;
 use bevy_ecs::resource::Resource;
-use bevy_math::Quat;
 
-use crate::account::Account;
-use crate::foot::Footing;
-use crate::lane::{Lane, Vec3x};
-use crate::layer::LayerWork;
 use crate::plan::Plan;
-use crate::pose::{JointTransform, ModelTransform, Rigid};
-use crate::profile::SwingProfile;
-use crate::substep::FrameSchedule;
-use crate::swing::ActorProperties;
-use crate::uniform::PoseRows;
-use crate::wind::WindField;
+use crate::plan::chains::ChainRows;
+
+mod aligned;
+mod group;
+mod seating;
+mod slot;
+mod state;
+
+pub use aligned::Aligned;
+pub use group::Group;
+pub use seating::Seat;
+pub use slot::{SamplingScratch, Slot};
+pub use state::ActorState;
 
 /// Components of a particle, as offsets to be multiplied by the number of lanes.
 pub mod particle {
@@ -113,190 +115,47 @@ pub const RIGID: usize = 7;
 /// Numbers of a placed static collider: both ends and its bounds, see [`placed`].
 pub const PLACED: usize = 15;
 
-/// What a group holds: one actor per lane.
+/// Who sits in the lanes of a squad.
 #[derive(Clone, Debug, Default)]
-pub struct Group {
-    /// How many lanes.
-    pub lanes: usize,
-    /// `[swing joint][`[`particle`]`][lane]`
-    pub particles: Vec<f32>,
-    /// Velocities under [`crate::profile::ForcePolicy::VelocityAdd`] and `VelocityReplace`, `[swing joint][x y z][lane]`;
-    /// beside the particles, which most profiles then read without them. `[S7]`
-    pub velocities: Vec<f32>,
-    /// Results of the last substep, `[swing joint][`[`result`]`][lane]`.
-    pub results: Vec<f32>,
-    /// Results of the substep before.
-    pub results_before: Vec<f32>,
-    /// Placed static colliders, `[collider][`[`placed`]`][lane]`.
-    pub statics: Vec<f32>,
-    /// `[`[`property`]`][lane]`
-    pub properties: Vec<f32>,
-    /// Animated transforms against the parents, scaled and rigid: `[pose][joint][t x y z, r x y z w][lane]`.
-    pub locals: Vec<f32>,
-    /// Animated model transforms, likewise.
-    pub models: Vec<f32>,
-    /// Bake weights `[pose][swing joint][lane]`; empty where no actor has any. `[V4]`
-    pub bake: Vec<f32>,
-    /// 1 for joints that are held at rest because an ancestor is scaled to nothing, `[pose][swing joint][lane]`; empty
-    /// where none is.
-    pub held: Vec<f32>,
-    /// Hits of the chain layers' links in the last pass, `[link][lane]`. `[X6]`
-    pub links: Vec<f32>,
-    /// A ring before it is smoothed: scratch. `[M1]`
-    pub ring: Vec<f32>,
-    /// Motion of the actors since the last frame, `[part][`[`motion`]`][lane]`; empty when nobody moved. `[S2]`
-    pub motion: Vec<f32>,
-    /// The wind of each lane, in model space; empty where the air is still everywhere. `[W1]`
-    pub winds: Vec<Option<WindField>>,
-    /// hips of `[S1]` at the last frame, `[x y z][lane]`, metres.
-    pub last_hips: Vec<f32>,
-    /// Particles that were not finite in this frame and were put at rest: `(lane, place)`. `[V8]`
-    pub restored: Vec<(usize, usize)>,
+pub enum Form {
+    /// One actor in a group of one lane.
+    #[default]
+    Alone,
+    /// Up to one actor per lane.
+    Actors,
+    /// One actor, whose equal chains lie side by side.
+    Chains(Arc<ChainRows>),
 }
 
-impl Group {
-    /// Room for `lanes` actors of `plan`.
-    pub fn new(plan: &Plan, lanes: usize) -> Self {
-        let swings = plan.swings.len();
-        Self {
-            lanes,
-            particles: vec![0.0; swings * particle::COMPONENTS * lanes],
-            velocities: vec![0.0; swings * 3 * lanes],
-            results: vec![0.0; swings * result::COMPONENTS * lanes],
-            results_before: vec![0.0; swings * result::COMPONENTS * lanes],
-            statics: vec![0.0; plan.statics.len() * PLACED * lanes],
-            properties: vec![0.0; property::COMPONENTS * lanes],
-            locals: Vec::new(),
-            models: Vec::new(),
-            bake: Vec::new(),
-            held: Vec::new(),
-            links: vec![0.0; plan.links() * lanes],
-            ring: Vec::new(),
-            motion: Vec::new(),
-            winds: Vec::new(),
-            last_hips: vec![0.0; 3 * lanes],
-            restored: Vec::new(),
-        }
-    }
-
-    /// Makes room for `poses` animated poses of `joints` joints.
-    pub fn reserve_poses(&mut self, poses: usize, joints: usize) {
-        let needed = poses * joints * RIGID * self.lanes;
-        if self.locals.len() < needed {
-            self.locals.resize(needed, 0.0);
-            self.models.resize(needed, 0.0);
-        }
-    }
-
-    /// Writes one actor's properties into `lane`; gravity and force are in model space already.
-    pub fn set_properties(&mut self, lane: usize, of: &ActorProperties) {
-        let gravity = of.gravity.to_array();
-        let force = of.global_force.to_array();
-        let values = [
-            of.weight,
-            of.swing_power,
-            of.root_horizontal_weight,
-            of.root_vertical_weight,
-            gravity[0],
-            gravity[1],
-            gravity[2],
-            force[0],
-            force[1],
-            force[2],
-        ];
-        for (component, value) in values.into_iter().enumerate() {
-            self.properties[component * self.lanes + lane] = value;
-        }
-    }
-
-    /// Offset of the first lane of joint `joint` in pose `pose` in [`Group::locals`] and [`Group::models`].
-    #[inline(always)]
-    pub fn pose_offset(&self, pose: usize, joint: usize, joints: usize) -> usize {
-        (pose * joints + joint) * RIGID * self.lanes
-    }
-
-    /// A joint's animated transform against its parent; `joints` is the plan's number of joints.
-    #[inline(always)]
-    pub fn local<L: Lane>(&self, pose: usize, joint: usize, joints: usize) -> Rigid<L> {
-        self.rigid(&self.locals, pose, joint, joints)
-    }
-
-    /// A joint's animated model transform; `joints` is the plan's number of joints.
-    #[inline(always)]
-    pub fn model<L: Lane>(&self, pose: usize, joint: usize, joints: usize) -> Rigid<L> {
-        self.rigid(&self.models, pose, joint, joints)
-    }
-
-    #[inline(always)]
-    fn rigid<L: Lane>(&self, of: &[f32], pose: usize, joint: usize, joints: usize) -> Rigid<L> {
-        debug_assert_eq!(self.lanes, L::LANES, "a group is read at its own width");
-        let offset = (pose * joints + joint) * RIGID * L::LANES;
-        Rigid::load(&of[offset..][..RIGID * L::LANES])
-    }
-
-    /// One property of all lanes.
-    #[inline(always)]
-    pub fn property<L: Lane>(&self, component: usize) -> L {
-        L::load(&self.properties[component * L::LANES..])
-    }
-
-    /// Three properties of all lanes.
-    #[inline(always)]
-    pub fn property_vector<L: Lane>(&self, component: usize) -> Vec3x<L> {
-        Vec3x::load(&self.properties[component * L::LANES..])
-    }
-}
-
-/// Scratch of sampling.
+/// Actors that move together: memory in lanes, and what each of them keeps for itself.
 #[derive(Debug, Default)]
-pub struct SamplingScratch {
-    /// A clip that fades in.
-    pub pose: Vec<JointTransform>,
-    /// The channels of a clip that fades in.
-    pub channels: Vec<f32>,
-    /// A clip in rows.
-    pub rows: PoseRows,
-}
-
-/// One actor's place.
-#[derive(Debug, Default)]
-pub struct Slot {
-    /// Whose it is; `None` when free.
-    pub actor: Option<Entity>,
-    /// State of the actor: a group of one lane.
+pub struct Squad {
+    /// Who sits in the lanes.
+    pub form: Form,
+    /// The actors: one per lane, or the only one. Empty where the squad is not in use.
+    pub slots: Vec<Slot>,
+    /// Their state.
     pub group: Group,
-    /// What the running frame asks of it.
-    pub schedule: FrameSchedule,
-    /// The switches it runs with.
-    pub profile: SwingProfile,
-    /// Poses of the frame's substeps, `[pose][joint]`; only the joints the plan needs are up to date.
-    pub poses: Vec<JointTransform>,
-    /// Model transforms of the pose in work, in joint order: scratch.
-    pub scales: Vec<ModelTransform>,
-    /// The animated pose to be shown, in joint order.
-    pub shown: Vec<JointTransform>,
-    /// The channels to be shown, see [`crate::channel::ChannelLayout`].
-    pub channels: Vec<f32>,
-    /// Scratch of sampling.
-    pub sampling: SamplingScratch,
-    /// The memory of its layers.
-    pub layers: LayerWork,
-    /// The host's bake weights of the last frame, per swing joint of the rig.
-    pub last_bake: Vec<f32>,
-    /// The host's input pose of the last frame, in joint order.
-    pub last_input: Vec<JointTransform>,
-    /// For each swing joint of the plan, whether it was scaled to nothing in the last pose; empty where none was.
-    pub hidden: Vec<bool>,
-    /// For each driver of the plan, its reference's rotations in the last frames, newest last, as many as it lags.
-    pub lagged: Vec<VecDeque<Quat>>,
-    /// The swing joint, as an index of the rig's, whose substeps are to be explained, and what was noted of them.
-    pub watched: Option<(usize, Vec<Account>)>,
-    /// What the feet stand on.
-    pub footing: Footing,
-    /// Whether the actor was put somewhere else since the last frame, which is no motion. `[S2]`
-    pub teleported: bool,
-    /// Joints whose animated transform was not finite in this frame, ascending.
-    pub invalid: Vec<usize>,
+}
+
+impl Squad {
+    /// Whether nobody sits in it.
+    pub fn is_empty(&self) -> bool {
+        self.slots.iter().all(|slot| slot.actor.is_none())
+    }
+
+    /// The actor in `slot` as it is stored.
+    pub fn actor(&self, slot: usize) -> ActorState<'_> {
+        ActorState::new(self, slot)
+    }
+
+    /// The lanes of the actor in `slot`.
+    pub fn lanes_of(&self, slot: usize) -> core::ops::Range<usize> {
+        match self.form {
+            Form::Alone | Form::Actors => slot..slot + 1,
+            Form::Chains(_) => 0..self.group.lanes,
+        }
+    }
 }
 
 /// The actors of one plan.
@@ -304,30 +163,16 @@ pub struct Slot {
 pub struct Crowd {
     /// What they share.
     pub plan: Arc<Plan>,
-    /// Their places.
-    pub slots: Vec<Slot>,
-}
-
-impl Crowd {
-    /// Whether no slot has an actor; free slots hold nothing of the plan.
-    pub fn is_empty(&self) -> bool {
-        self.slots.iter().all(|slot| slot.actor.is_none())
-    }
-
-    /// Gives `actor` a free slot, or a new one, at rest; returns its index.
-    pub fn seat(&mut self, actor: Entity) -> usize {
-        let free = self.slots.iter().position(|slot| slot.actor.is_none());
-        let index = free.unwrap_or_else(|| {
-            self.slots.push(Slot::default());
-            self.slots.len() - 1
-        });
-        self.slots[index] = Slot {
-            actor: Some(actor),
-            group: Group::new(&self.plan, 1),
-            ..Slot::default()
-        };
-        index
-    }
+    /// Its chains side by side, once somebody asked for them; `None` inside where it has none that pay.
+    chains: Option<Option<Arc<ChainRows>>>,
+    /// Where they sit.
+    pub squads: Vec<Squad>,
+    /// All squads before this one are in use.
+    first_free: usize,
+    /// No squad before this one has a free lane among others.
+    last_open: usize,
+    /// Whether somebody came or went since they were seated.
+    restless: bool,
 }
 
 /// All crowds of a World; one without actors is taken over by the next plan that needs one.
@@ -343,22 +188,33 @@ impl Crowds {
             .position(|crowd| Arc::ptr_eq(&crowd.plan, plan));
         let known = known.or_else(|| {
             let empty = self.0.iter().position(Crowd::is_empty)?;
-            self.0[empty].plan = Arc::clone(plan);
+            self.0[empty] = Crowd::new(plan);
             Some(empty)
         });
         known.unwrap_or_else(|| {
-            self.0.push(Crowd {
-                plan: Arc::clone(plan),
-                slots: Vec::new(),
-            });
+            self.0.push(Crowd::new(plan));
             self.0.len() - 1
         })
     }
 
-    /// Takes the slot of `actor` back; true if it had one.
-    pub fn leave(&mut self, actor: Entity) -> bool {
-        let slots = self.0.iter_mut().flat_map(|crowd| &mut crowd.slots);
-        let mut own = slots.filter(|slot| slot.actor == Some(actor));
-        own.next().map(|slot| *slot = Slot::default()).is_some()
+    /// The actor in `seat`, as it is stored.
+    pub fn actor(&self, seat: Seat) -> ActorState<'_> {
+        self.0[seat.crowd].squads[seat.squad].actor(seat.slot)
+    }
+
+    /// What the actor in `seat` keeps for itself.
+    pub fn slot(&self, seat: Seat) -> &Slot {
+        &self.0[seat.crowd].squads[seat.squad].slots[seat.slot]
+    }
+
+    /// As [`Self::slot`], to be changed.
+    pub fn slot_mut(&mut self, seat: Seat) -> &mut Slot {
+        &mut self.0[seat.crowd].squads[seat.squad].slots[seat.slot]
+    }
+
+    /// Takes the slot of `actor` back, which sits in `seat`; true if it was its own.
+    pub fn leave(&mut self, actor: Entity, seat: Seat) -> bool {
+        let crowd = self.0.get_mut(seat.crowd);
+        crowd.is_some_and(|crowd| crowd.leave(actor, seat))
     }
 }

@@ -51,6 +51,7 @@ pub mod euler;
 pub mod face;
 pub mod foot;
 pub mod fraction;
+pub mod instruction_set;
 pub mod lane;
 pub mod layer;
 pub mod leg;

@@ -12,19 +12,30 @@
 use bevy_math::ops;
 
 use crate::euler::{self, GIMBAL_SINE};
-use crate::lane::{Lane, LaneMask};
+use crate::lane::{Lane, LaneMask, MOST_LANES, Vec3x};
 use crate::rotation::Rotation;
 use crate::swing::Limit;
 
 /// One end of an interval, ready to be compared and put in place.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct End {
+pub struct End<L> {
     /// Grows with the angle from −2 at −180° to 2 at 180°; ±3 beyond, where it is never reached.
-    pub pseudo: f32,
+    pub pseudo: L,
     /// Sine of the angle.
-    pub sine: f32,
+    pub sine: L,
     /// Cosine of the angle.
-    pub cosine: f32,
+    pub cosine: L,
+}
+
+/// The intervals of a limit that is clamped on the circle, low and high end each.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Circle<L> {
+    /// Sines of the ends of X.
+    pub x: [L; 2],
+    /// Ends of Y.
+    pub y: [End<L>; 2],
+    /// Ends of Z.
+    pub z: [End<L>; 2],
 }
 
 /// A limit compiled.
@@ -34,12 +45,8 @@ pub struct LimitPlan {
     pub low: [f32; 3],
     /// Upper ends x y z, radians.
     pub high: [f32; 3],
-    /// Sines of the ends of X.
-    pub x: [f32; 2],
-    /// Ends of Y.
-    pub y: [End; 2],
-    /// Ends of Z.
-    pub z: [End; 2],
+    /// The ends on the circle.
+    pub circle: Circle<f32>,
     /// Whether the interval can be clamped without trigonometry.
     pub algebraic: bool,
     /// Place of the reference joint and, per axis, how much of its angle shifts the interval.
@@ -72,9 +79,11 @@ impl LimitPlan {
         Self {
             low,
             high,
-            x: [sine(x_low), sine(x_high)],
-            y: ends_of(ends[1]),
-            z: ends_of(ends[2]),
+            circle: Circle {
+                x: [sine(x_low), sine(x_high)],
+                y: ends_of(ends[1]),
+                z: ends_of(ends[2]),
+            },
             algebraic: reference.is_none() && x_low <= 90.0 && x_high >= -90.0,
             reference,
         }
@@ -82,31 +91,69 @@ impl LimitPlan {
 
     /// `deviation` held inside the interval; where it already is, its bits are kept. `[V2]`
     ///
-    /// `deviation` is δ, unit. `reference` holds the Euler angles of the reference joint's own deviation, radians;
-    /// without a reference it is not read. Also says which lanes were out.
+    /// `deviation` is δ, unit. `circle` are the lanes' own ends, `reference` the Euler angles of the reference joint's own
+    /// deviation, radians: without a reference it is not read. Also says which lanes were out.
     #[inline(always)]
     pub fn apply<L: Lane>(
         &self,
         deviation: Rotation<L>,
-        reference: impl Fn(usize) -> [L; 3],
+        circle: &Circle<L>,
+        reference: Option<[L; 3]>,
     ) -> (Rotation<L>, L::Mask) {
         if self.algebraic {
-            self.clamp_on_the_circle(deviation)
-        } else {
-            let shift = self.reference.map(|(place, weight)| {
-                let angles = reference(place);
-                core::array::from_fn(|axis| angles[axis] * L::splat(weight[axis]))
-            });
-            self.clamp_angles(deviation, shift.unwrap_or([L::splat(0.0); 3]))
+            return circle.clamp(deviation);
         }
+        let mut shift = [L::splat(0.0); 3];
+        if let (Some((_, weight)), Some(angles)) = (self.reference, reference) {
+            for axis in 0..3 {
+                shift[axis] = angles[axis] * L::splat(weight[axis]);
+            }
+        }
+        self.clamp_angles(deviation, shift)
     }
 
+    /// The form with trigonometry, lane by lane; the intervals are shifted by `shift`, radians.
     #[inline(always)]
-    fn clamp_on_the_circle<L: Lane>(&self, q: Rotation<L>) -> (Rotation<L>, L::Mask) {
+    fn clamp_angles<L: Lane>(&self, q: Rotation<L>, shift: [L; 3]) -> (Rotation<L>, L::Mask) {
+        let mut numbers = [0.0; 8 * MOST_LANES];
+        q.store(&mut numbers);
+        let [x, y, z] = shift;
+        Vec3x::new(x, y, z).store(&mut numbers[4 * L::LANES..]);
+        self.clamp_angles_in(L::LANES, &mut numbers);
+        let out = L::splat(0.5).lt(L::load(&numbers[7 * L::LANES..]));
+        (Rotation::load(&numbers), out)
+    }
+
+    /// `numbers` is `[rotation x y z w, shift x y z, whether it was out][lane]`.
+    #[inline(never)]
+    fn clamp_angles_in(&self, lanes: usize, numbers: &mut [f32; 8 * MOST_LANES]) {
+        for lane in 0..lanes {
+            let of = |component: usize| numbers[component * lanes + lane];
+            let angles = euler::to_euler_zxy(Rotation::new(of(0), of(1), of(2), of(3)));
+            let held: [f32; 3] = core::array::from_fn(|axis| {
+                let shift = of(4 + axis);
+                angles[axis].clamp_to(self.low[axis] + shift, self.high[axis] + shift)
+            });
+            let is_out = held != angles;
+            numbers[7 * lanes + lane] = f32::from(u8::from(is_out));
+            if is_out {
+                let limited = euler::from_euler_zxy(held).lane(0);
+                for (component, value) in limited.into_iter().enumerate() {
+                    numbers[component * lanes + lane] = value;
+                }
+            }
+        }
+    }
+}
+
+impl<L: Lane> Circle<L> {
+    /// `q`, a unit deviation, held between the ends; also says where it was out. `[V2]`
+    #[inline(always)]
+    pub fn clamp(&self, q: Rotation<L>) -> (Rotation<L>, L::Mask) {
         let (zero, one, two) = (L::splat(0.0), L::splat(1.0), L::splat(2.0));
         let Rotation { x, y, z, w } = q;
         let sine = (two * (w * x - y * z)).clamp_to(-one, one);
-        let (low, high) = (L::splat(self.x[0]), L::splat(self.x[1]));
+        let [low, high] = self.x;
         let sx = sine.clamp_to(low, high);
         let cx = (one - sx * sx).max(zero).sqrt();
 
@@ -128,44 +175,25 @@ impl LimitPlan {
         let limited = euler::compose_half_angles(half(sx, cx), half(sy, cy), half(sz, cz));
         (Rotation::select(out, limited, q), out)
     }
+}
 
-    fn clamp_angles<L: Lane>(&self, q: Rotation<L>, shift: [L; 3]) -> (Rotation<L>, L::Mask) {
-        let mut lanes = [q.x, q.y, q.z, q.w];
-        let mut out = L::Mask::splat(false);
-        for lane in 0..L::LANES {
-            let own = Rotation::splat(q.lane(lane));
-            let angles = euler::to_euler_zxy(own);
-            let shift = shift.map(|s| s.lane(lane));
-            let held: [f32; 3] = core::array::from_fn(|axis| {
-                let (low, high) = (self.low[axis] + shift[axis], self.high[axis] + shift[axis]);
-                angles[axis].clamp_to(low, high)
-            });
-            if held == angles {
-                continue;
-            }
-            let limited = euler::from_euler_zxy(held).lane(0);
-            out = out | replace_lane::<L>(&mut lanes, lane, limited);
+impl Circle<f32> {
+    /// The same ends in every lane.
+    pub fn splat<L: Lane>(&self) -> Circle<L> {
+        let end = |end: &End<f32>| End {
+            pseudo: L::splat(end.pseudo),
+            sine: L::splat(end.sine),
+            cosine: L::splat(end.cosine),
+        };
+        Circle {
+            x: self.x.map(L::splat),
+            y: [end(&self.y[0]), end(&self.y[1])],
+            z: [end(&self.z[0]), end(&self.z[1])],
         }
-        let [x, y, z, w] = lanes;
-        (Rotation::new(x, y, z, w), out)
     }
 }
 
-/// Puts `value` into one lane of four numbers and says which lane that was.
-fn replace_lane<L: Lane>(lanes: &mut [L; 4], lane: usize, value: [f32; 4]) -> L::Mask {
-    let mut index = [0.0; 64];
-    for (i, slot) in index.iter_mut().enumerate().take(L::LANES) {
-        *slot = i as f32;
-    }
-    let here = L::load(&index) - L::splat(lane as f32);
-    let here = here.abs().lt(L::splat(0.5));
-    for (slot, value) in lanes.iter_mut().zip(value) {
-        *slot = L::select(here, L::splat(value), *slot);
-    }
-    here
-}
-
-fn end(degrees: f32) -> End {
+fn end(degrees: f32) -> End<f32> {
     let (sine, cosine) = ops::sin_cos(degrees.to_radians());
     let pseudo = if degrees >= 180.0 {
         3.0
@@ -190,15 +218,14 @@ fn pseudo_angle<L: Lane>(sine: L, cosine: L) -> L {
 
 /// The angle of (sine, cosine), any length, held between two ends; normalised. Also says where it was out.
 #[inline(always)]
-fn clamp_circle<L: Lane>(sine: L, cosine: L, [low, high]: &[End; 2]) -> (L, L, L::Mask) {
+fn clamp_circle<L: Lane>(sine: L, cosine: L, [low, high]: &[End<L>; 2]) -> (L, L, L::Mask) {
     let length = (sine * sine + cosine * cosine).max(L::splat(1e-20)).sqrt();
     let (sine, cosine) = (sine / length, cosine / length);
     let angle = pseudo_angle(sine, cosine);
-    let below = angle.lt(L::splat(low.pseudo));
-    let above = L::splat(high.pseudo).lt(angle);
-    let put = |end: f32, mask, other| L::select(mask, L::splat(end), other);
-    let sine = put(high.sine, above, put(low.sine, below, sine));
-    let cosine = put(high.cosine, above, put(low.cosine, below, cosine));
+    let below = angle.lt(low.pseudo);
+    let above = high.pseudo.lt(angle);
+    let sine = L::select(above, high.sine, L::select(below, low.sine, sine));
+    let cosine = L::select(above, high.cosine, L::select(below, low.cosine, cosine));
     (sine, cosine, below | above)
 }
 
@@ -265,7 +292,7 @@ mod tests {
             if 2.0 * (q.w * q.x - q.y * q.z).abs() > 0.999 {
                 continue;
             }
-            let (fast, _) = plan.clamp_on_the_circle(q);
+            let (fast, _) = plan.circle.clamp(q);
             let (exact, _) = plan.clamp_angles(q, [0.0; 3]);
             worst = worst.max(rotation::angle_between(fast, exact));
         }
@@ -290,7 +317,7 @@ mod tests {
             let q = euler::from_euler_zxy([x, next() * 3.1, next() * 3.1]).normalized();
             let apart = |low: [f32; 3], high: [f32; 3]| {
                 let plan = limit(low, high);
-                let (fast, _) = plan.clamp_on_the_circle(q);
+                let (fast, _) = plan.circle.clamp(q);
                 rotation::angle_between(fast, plan.clamp_angles(q, [0.0; 3]).0)
             };
             let end = next() * 40.0 + 40.0;
@@ -328,7 +355,7 @@ mod tests {
             ([-10.0, -30.0, -50.0], [0.0, -20.0, 0.0]),
         ] {
             let q = euler::from_euler_zxy(angles.map(f32::to_radians));
-            let found = degrees(plan.apply(q, |_| [0.0; 3]).0);
+            let found = degrees(plan.apply(q, &plan.circle, None).0);
             assert!((found - Vec3::from(expected)).length() < 1e-4, "{found}");
         }
     }
@@ -353,7 +380,7 @@ mod tests {
         let plan = limit([-180.0; 3], [180.0; 3]);
         for angles in [[90.0, 30.0, 0.0], [-90.0, 0.0, 10.0], [5.0, 180.0, -180.0]] {
             let q = euler::from_euler_zxy(angles.map(f32::to_radians));
-            assert_eq!(plan.apply(q, |_| [0.0; 3]).0, q);
+            assert_eq!(plan.apply(q, &plan.circle, None).0, q);
         }
     }
 
@@ -374,11 +401,11 @@ mod tests {
             Wide(q.map(|q| q.w)),
         );
         for (limited, _) in [
-            plan.clamp_on_the_circle(wide),
+            plan.circle.splat().clamp(wide),
             plan.clamp_angles(wide, [Wide([0.0; 4]); 3]),
         ] {
             for (lane, q) in q.iter().enumerate() {
-                let algebraic = plan.clamp_on_the_circle(*q).0;
+                let algebraic = plan.circle.clamp(*q).0;
                 assert!(
                     rotation::angle_between(Rotation::splat(limited.lane(lane)), algebraic) < 1e-6
                 );

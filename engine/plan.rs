@@ -22,6 +22,12 @@ use crate::rig::Rig;
 use crate::slide::SlidePlan;
 use crate::swing::{Motion, SwingJoint};
 
+pub mod chains;
+pub mod constant;
+pub mod step;
+
+use step::Step;
+
 /// A rig compiled.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
@@ -34,6 +40,9 @@ pub struct Plan {
     pub needed: Vec<usize>,
     /// For each joint of the rig, whether it is in `needed`.
     pub is_needed: Vec<bool>,
+    /// For each joint of the rig, whether the substeps read its model transform: those that hold swing joints and carry
+    /// colliders, with their ancestors.
+    pub is_model_read: Vec<bool>,
     /// See [`Rig::metres_per_unit`].
     pub metres_per_unit: f32,
     /// Joint whose model translation is `hips` of `[S1]`.
@@ -43,8 +52,12 @@ pub struct Plan {
     /// For each of `swings`, its rest transform against its parent, scaled and rigid; read under
     /// [`crate::profile::RestPose::Bind`].
     pub rest_locals: Vec<Rigid<f32>>,
+    /// What the kernels read of each swing joint, see [`constant`]: `[place][constant]`.
+    pub constants: Vec<f32>,
     /// Ranges of `swings` of equal depth, shallow first.
     pub depths: Vec<Range<usize>>,
+    /// The order in which a substep takes the joints.
+    pub steps: Vec<Step>,
     /// For each swing joint of the rig, its place in `swings`; `None` when it is passive or inactive.
     pub place_of_swing: Vec<Option<usize>>,
     /// Joints between a swing joint and the swing joint above it, outermost first; ranges of this are in
@@ -193,11 +206,14 @@ impl Plan {
             rest: rig.joints.iter().map(|joint| joint.rest).collect(),
             needed: Vec::new(),
             is_needed: vec![false; rig.joints.len()],
+            is_model_read: vec![false; rig.joints.len()],
             metres_per_unit: rig.metres_per_unit,
             root_correction: rig.root_correction,
             swings: Vec::with_capacity(moving.len()),
             rest_locals: Vec::with_capacity(moving.len()),
+            constants: Vec::new(),
             depths: ranges_of_equal(moving.iter().map(|&(depth, ..)| depth)),
+            steps: Vec::new(),
             place_of_swing,
             between: Vec::new(),
             statics: statics.collect(),
@@ -223,6 +239,8 @@ impl Plan {
         plan.join_chains(rig, &tree);
         plan.mark_references();
         plan.mark_needed();
+        plan.constants = constant::of_plan(&plan);
+        plan.steps = step::steps_of(&plan, &plan.layered_depths());
         plan
     }
 
@@ -382,6 +400,12 @@ impl Plan {
         }
     }
 
+    /// Of each depth, whether chain layers join it.
+    pub(crate) fn layered_depths(&self) -> Vec<bool> {
+        let layers = self.layers_of_depth.iter();
+        layers.map(|layers| !layers.is_empty()).collect()
+    }
+
     /// How many links all layers have together.
     pub fn links(&self) -> usize {
         self.layers.iter().map(|layer| layer.links).sum()
@@ -397,6 +421,13 @@ impl Plan {
     }
 
     fn mark_needed(&mut self) {
+        let held = self.swings.iter().filter(|s| s.hold == Hold::Animated);
+        let held = held.map(|swing| swing.joint);
+        let carrying = self.statics.iter().filter_map(|c| c.joint);
+        let read: Vec<usize> = held.chain(carrying).chain(self.root_correction).collect();
+        for joint in read {
+            mark_up(joint, &self.parents, &mut self.is_model_read);
+        }
         let read = self.swings.iter().map(|swing| swing.joint);
         let read = read.chain(self.statics.iter().filter_map(|c| c.joint));
         let driven = self.drivers.iter().flat_map(|driver| {
@@ -407,15 +438,20 @@ impl Plan {
         let driven: Vec<usize> = driven.collect();
         let read = read.chain(driven);
         for joint in read.chain(self.root_correction) {
-            let mut next = Some(joint);
-            while let Some(joint) = next.filter(|&joint| !self.is_needed[joint]) {
-                self.is_needed[joint] = true;
-                next = self.parents[joint];
-            }
+            mark_up(joint, &self.parents, &mut self.is_needed);
         }
         self.needed = (0..self.parents.len())
             .filter(|&j| self.is_needed[j])
             .collect();
+    }
+}
+
+/// Marks `joint` and its ancestors.
+fn mark_up(joint: usize, parents: &[Option<usize>], marks: &mut [bool]) {
+    let mut next = Some(joint);
+    while let Some(joint) = next.filter(|&joint| !marks[joint]) {
+        marks[joint] = true;
+        next = parents[joint];
     }
 }
 

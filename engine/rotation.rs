@@ -9,7 +9,7 @@ use core::ops::{Mul, Neg};
 use bevy_math::{Quat, ops};
 use thiserror::Error;
 
-use crate::lane::{Lane, LaneMask, Vec3x};
+use crate::lane::{Lane, LaneMask, MOST_LANES, Vec3x};
 
 /// Where slerp becomes a normalised lerp: the sine of a smaller angle loses digits. `[C3]`
 pub const SLERP_LINEAR_DOT: f32 = 0.9995;
@@ -295,6 +295,33 @@ pub fn unit_or_identity(q: Rotation<f32>) -> Rotation<f32> {
         return q.normalized();
     }
     unit(q, "rotation").unwrap_or(Rotation::identity())
+}
+
+/// [`unit_or_identity`] of every lane.
+#[inline(always)]
+pub fn unit_or_identity_in<L: Lane>(q: Rotation<L>) -> Rotation<L> {
+    let squared = q.dot(q);
+    let near = (squared - L::splat(1.0)).abs().lt(L::splat(0.01));
+    let unit = q.normalized();
+    if !(!near).any() {
+        return unit;
+    }
+    let mut numbers = [0.0; 4 * MOST_LANES];
+    q.store(&mut numbers);
+    far_from_unit(L::LANES, &mut numbers);
+    Rotation::select(near, unit, Rotation::load(&numbers))
+}
+
+/// Replaces rotations, `[x y z w][lane]`, by [`unit_or_identity`] of them.
+#[cold]
+fn far_from_unit(lanes: usize, numbers: &mut [f32; 4 * MOST_LANES]) {
+    for lane in 0..lanes {
+        let of = |component: usize| numbers[component * lanes + lane];
+        let unit = unit_or_identity(Rotation::new(of(0), of(1), of(2), of(3)));
+        for (component, value) in unit.lane(0).into_iter().enumerate() {
+            numbers[component * lanes + lane] = value;
+        }
+    }
 }
 
 /// How far from 1 the squared length of a rotation may be to be shown with the bits it has, dimensionless.

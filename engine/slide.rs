@@ -79,9 +79,9 @@ impl SlidePlan {
             shift.y.clamp_to(low.y, high.y),
             shift.z.clamp_to(low.z, high.z),
         );
-        let out = |a: L, low: L, high: L| a.lt(low) | high.lt(a);
-        let out =
-            out(shift.x, low.x, high.x) | out(shift.y, low.y, high.y) | out(shift.z, low.z, high.z);
+        let out = outside(shift.x, low.x, high.x)
+            | outside(shift.y, low.y, high.y)
+            | outside(shift.z, low.z, high.z);
         let local = rest + held * weight;
         let changed = out | weight.lt(L::splat(1.0));
         if !changed.any() {
@@ -98,6 +98,11 @@ impl SlidePlan {
     }
 }
 
+#[inline(always)]
+fn outside<L: Lane>(value: L, low: L, high: L) -> L::Mask {
+    value.lt(low) | high.lt(value)
+}
+
 /// Turns sideways force into force along y and z. `[S6]`
 ///
 /// ```text
@@ -107,17 +112,19 @@ impl SlidePlan {
 #[inline(always)]
 pub fn couple<L: Lane>(coupling: [f32; 2], current: Rotation<L>, force: Vec3x<L>) -> Vec3x<L> {
     let mut l = current.conjugate().rotate(force);
-    let zero = L::splat(0.0);
     let sideways = l.x.abs();
-    let along = |component: L, share: f32| {
-        let added = sideways * L::splat(share);
-        let signed = L::select(component.lt(zero), -added, added);
-        let still = component.le(zero) & zero.le(component);
-        component + L::select(still, zero, signed)
-    };
-    l.y = along(l.y, coupling[0]);
-    l.z = along(l.z, coupling[1]);
+    l.y = coupled_to(l.y, sideways * L::splat(coupling[0]));
+    l.z = coupled_to(l.z, sideways * L::splat(coupling[1]));
     current.rotate(l)
+}
+
+/// `component` larger by `added` in its own direction; one of 0 has none.
+#[inline(always)]
+fn coupled_to<L: Lane>(component: L, added: L) -> L {
+    let zero = L::splat(0.0);
+    let signed = L::select(component.lt(zero), -added, added);
+    let still = component.le(zero) & zero.le(component);
+    component + L::select(still, zero, signed)
 }
 
 /// The share of the stiffness that a slide joint loses while it is still. `[S4]`
@@ -126,11 +133,7 @@ pub fn couple<L: Lane>(coupling: [f32; 2], current: Rotation<L>, force: Vec3x<L>
 /// p = (1 − min(10·|x − x_prev|, range)/range)·pendulum
 /// ```
 #[inline(always)]
-pub fn stillness_loss<L: Lane>(speed: Vec3x<L>, pendulum: f32, range: f32) -> L {
-    if pendulum == 0.0 {
-        return L::splat(0.0);
-    }
-    let range = L::splat(range);
+pub fn stillness_loss<L: Lane>(speed: Vec3x<L>, pendulum: L, range: L) -> L {
     let moved = (L::splat(STILLNESS) * speed.length_squared().sqrt()).min(range);
-    (L::splat(1.0) - moved / range) * L::splat(pendulum)
+    (L::splat(1.0) - moved / range) * pendulum
 }

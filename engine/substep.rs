@@ -109,6 +109,21 @@ pub enum Notice {
     UnevenFrame,
 }
 
+impl FrameSchedule {
+    /// Whether the solver takes the same steps for both, at whatever time: their actors can move side by side.
+    pub fn is_cut_like(&self, other: &Self) -> bool {
+        let alike = |(one, two): (&Substep, &Substep)| {
+            one.pose == two.pose
+                && one.step == two.step
+                && (one.from_rest, one.prewarm) == (two.from_rest, two.prewarm)
+        };
+        self.reset == other.reset
+            && self.poses.len() == other.poses.len()
+            && self.substeps.len() == other.substeps.len()
+            && self.substeps.iter().zip(&other.substeps).all(alike)
+    }
+}
+
 impl ActorClock {
     /// What the actor's clock shows at the last frame, seconds: 0 at its reset, without what the cap dropped.
     pub fn time(&self) -> f64 {

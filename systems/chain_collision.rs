@@ -12,22 +12,25 @@ use crate::contact::Segment;
 use crate::crowd::{Group, PLACED, particle};
 use crate::lane::{Lane, LaneMask, Vec3x};
 use crate::plan::Plan;
-use crate::profile::ParallelEpsilon;
 use crate::systems::collision::hit_segment;
 use crate::systems::integration::{ON_ANCHOR_SQUARED, at_length};
+use crate::systems::substeps::Pass;
 
 /// Collides the links of `layer`, one after the other, with the static colliders they meet.
 #[inline(always)]
 pub fn collide_links<L: Lane, W: Witness<L>>(
-    plan: &Plan,
+    pass: &Pass<L>,
     layer: &LayerPlan,
     group: &mut Group,
-    parallel: ParallelEpsilon,
     witness: &mut W,
 ) {
+    let (plan, parallel) = (pass.plan, pass.profile.parallel_epsilon);
     for link in 0..layer.links {
         let places = layer.ends(link).map(|end| layer.members[end]);
-        let mut ends = places.map(|place| End::<L>::load(plan, group, place));
+        let mut ends = [
+            End::<L>::load(plan, group, places[0]),
+            End::<L>::load(plan, group, places[1]),
+        ];
         let mut hits = L::splat(0.0);
         for &index in &plan.meets[layer.meets.clone()] {
             let line = Segment {
@@ -54,9 +57,10 @@ pub fn collide_links<L: Lane, W: Witness<L>>(
             }
         }
         for (end, place) in ends.iter().zip(places) {
-            end.store(group, place, L::splat(0.0).lt(hits));
+            end.store(group, place, L::splat(0.0).lt(hits) & pass.pen.active());
         }
-        hits.store(&mut group.links[(layer.first_link + link) * L::LANES..]);
+        let to = (layer.first_link + link) * L::LANES;
+        pass.pen.put(hits, &mut group.links[to..]);
     }
 }
 

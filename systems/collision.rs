@@ -7,18 +7,18 @@
 //! The bone length is restored after every push. Works in true model space: the root correction is added before and
 //! taken off after.
 
-use core::ops::Range;
-
 use crate::account::{Term, Witness};
 use crate::collider::PlacedShape;
 use crate::contact::{self, Hit, Segment};
-use crate::crowd::{Group, PLACED, particle, placed};
-use crate::lane::{Lane, LaneMask, Vec3x};
+use crate::crowd::{ActorState, Group, PLACED, particle, placed};
+use crate::lane::{Lane, LaneMask, Pen, Vec3x};
+use crate::plan::constant::{self, Row, Spread};
 use crate::plan::{DynamicPlan, Plan, StaticPlan, SwingPlan};
 use crate::profile::{LinePush, ParallelEpsilon, SwingProfile};
 use crate::rotation::Rotation;
 use crate::systems::integration::at_length;
 use crate::systems::placement::{placed_ends, segment};
+use crate::systems::substeps::Pass;
 
 /// How far beyond touching a ball still counts as beside a capsule: this share of its squared distance from the middle.
 /// Far above what rounding adds up to, even a hundred metres from the origin; larger would let more pass for nothing.
@@ -27,38 +27,37 @@ const BESIDE_SLACK: f32 = 1e-3;
 /// Contacts nearer to the joint than this share of its line move the particle as if they were here. `[X5]`
 const SHORTEST_LEVER: f32 = 0.25;
 
-/// Collides the swing joints at `places` with the static colliders they meet.
+/// Collides the swing joint at `place` with the static colliders it meets.
 #[inline(always)]
-pub fn collide_particles<L: Lane, W: Witness<L>>(
-    plan: &Plan,
-    places: Range<usize>,
+pub fn collide_joint<L: Lane, S: Spread, W: Witness<L>>(
+    pass: &Pass<L>,
+    place: usize,
     group: &mut Group,
     from_rest: bool,
-    profile: &SwingProfile,
     witness: &mut W,
 ) {
-    for place in places {
-        let swing = &plan.swings[place];
-        let base = place * particle::COMPONENTS * L::LANES;
-        let hits = particle::HITS * L::LANES;
-        L::splat(0.0).store(&mut group.particles[base + hits..]);
-        let Some(collider) = &swing.collider else {
-            continue;
-        };
-        let own = &mut group.particles[base..][..particle::COMPONENTS * L::LANES];
-        let body = body(swing, collider, own, from_rest);
-        collide_particle(plan, place, &body, own, &group.statics, profile, witness);
+    let row = Row::<L, S>::new(pass.plan, place);
+    let base = place * particle::COMPONENTS * L::LANES;
+    let own = &mut group.particles[base..][..particle::COMPONENTS * L::LANES];
+    pass.pen
+        .put(L::splat(0.0), &mut own[particle::HITS * L::LANES..]);
+    if let Some(collider) = &row.swing.collider {
+        let shape = DynamicShape::read(row, collider);
+        let length = row.number(constant::LENGTH);
+        let body = body(row.swing, shape, length, own, from_rest);
+        collide_particle(pass, place, &body, own, &group.statics, witness);
     }
 }
 
 /// The collider of `swing` and what it hangs on: the joint's own origin, or a slide joint's parent. `[X5]`
 #[inline(always)]
-fn body<'a, L: Lane>(
+fn body<L: Lane>(
     swing: &SwingPlan,
-    collider: &'a DynamicPlan,
+    shape: DynamicShape<L>,
+    length: L,
     own: &[f32],
     from_rest: bool,
-) -> Body<'a, L> {
+) -> Body<L> {
     let slides = swing.slide.is_some();
     let origin = if slides {
         particle::PARENT
@@ -71,18 +70,76 @@ fn body<'a, L: Lane>(
         particle::ROTATION
     };
     Body {
-        collider,
+        shape,
         origin: Vec3x::load(&own[origin * L::LANES..]),
         rotation: Rotation::load(&own[rotation * L::LANES..]),
-        length: (!slides).then_some(L::splat(swing.length)),
+        length: if slides { None } else { Some(length) },
+    }
+}
+
+/// [`DynamicPlan`] in lanes.
+#[derive(Clone, Copy, Debug)]
+pub enum DynamicShape<L> {
+    /// A ball centred on the particle: the usual shape.
+    Ball(L),
+    /// A ball beside the particle.
+    Offset {
+        /// From the particle, in the joint's model frame, metres.
+        offset: Vec3x<L>,
+        /// Metres.
+        radius: L,
+    },
+    /// From the particle to the joint's origin.
+    Line {
+        /// At the particle and at the origin, metres.
+        inset: [L; 2],
+        /// At the particle and at the origin, metres.
+        radius: [L; 2],
+    },
+}
+
+impl<L: Lane> DynamicShape<L> {
+    #[inline(always)]
+    fn read<S: Spread>(row: Row<L, S>, plan: &DynamicPlan) -> Self {
+        match plan {
+            DynamicPlan::Sphere { offset, .. } if *offset == [0.0; 3] => {
+                Self::Ball(row.number(constant::RADIUS))
+            }
+            DynamicPlan::Sphere { .. } => Self::Offset {
+                offset: row.vector(constant::OFFSET),
+                radius: row.number(constant::RADIUS),
+            },
+            DynamicPlan::Line { .. } => Self::Line {
+                inset: row.pair(constant::INSET),
+                radius: row.pair(constant::RADIUS),
+            },
+        }
+    }
+
+    /// The same shape in every lane.
+    #[inline(always)]
+    pub fn splat(plan: &DynamicPlan) -> Self {
+        match *plan {
+            DynamicPlan::Sphere { offset, radius } if offset == [0.0; 3] => {
+                Self::Ball(L::splat(radius))
+            }
+            DynamicPlan::Sphere { offset, radius } => Self::Offset {
+                offset: Vec3x::splat(offset),
+                radius: L::splat(radius),
+            },
+            DynamicPlan::Line { inset, radius } => Self::Line {
+                inset: [L::splat(inset[0]), L::splat(inset[1])],
+                radius: [L::splat(radius[0]), L::splat(radius[1])],
+            },
+        }
     }
 }
 
 /// The dynamic collider of a joint, and what it hangs on.
 #[derive(Clone, Copy, Debug)]
-pub struct Body<'a, L> {
-    /// Shape, metres.
-    pub collider: &'a DynamicPlan,
+pub struct Body<L> {
+    /// Shape.
+    pub shape: DynamicShape<L>,
     /// Origin of the joint (of a slide joint's parent), true model space: where a line ends.
     pub origin: Vec3x<L>,
     /// `R_cur` of `[S3]`.
@@ -93,14 +150,14 @@ pub struct Body<'a, L> {
 
 #[inline(always)]
 fn collide_particle<L: Lane, W: Witness<L>>(
-    plan: &Plan,
+    pass: &Pass<L>,
     place: usize,
     body: &Body<L>,
     own: &mut [f32],
     statics: &[f32],
-    profile: &SwingProfile,
     witness: &mut W,
 ) {
+    let plan = pass.plan;
     let correction = Vec3x::load(&own[particle::CORRECTION * L::LANES..]);
     let shifted = Vec3x::load(&own[particle::POSITION * L::LANES..]);
     let mut contacts = Contacts {
@@ -108,31 +165,21 @@ fn collide_particle<L: Lane, W: Witness<L>>(
         count: L::splat(0.0),
     };
     let size = PLACED * L::LANES;
-    let meets = plan.meets[plan.swings[place].meets.clone()].iter();
-    let meets = meets.map(|&index| (index, &statics[index * size..][..size]));
-    match body.collider {
+    let meets = &plan.meets[plan.swings[place].meets.clone()];
+    if let DynamicShape::Ball(radius) = body.shape {
         // The usual shape has a loop of its own, which asks nothing about shapes that it is not.
-        DynamicPlan::Sphere { offset, radius } if *offset == [0.0; 3] => {
-            let radius = L::splat(*radius);
-            for (index, placed) in meets {
-                let found = push_ball(
-                    body,
-                    contacts.position,
-                    radius,
-                    &plan.statics[index],
-                    placed,
-                );
-                contacts.tell(&found, place, index, witness);
-                contacts.take(found, own);
-            }
+        for &index in meets {
+            let (other, placed) = (&plan.statics[index], &statics[index * size..][..size]);
+            let found = push_ball(body, contacts.position, radius, other, placed);
+            contacts.tell(&found, place, index, witness);
+            contacts.take(found, pass.pen, own);
         }
-        _ => {
-            for (index, placed) in meets {
-                let other = &plan.statics[index];
-                let found = push(body, contacts.position, other, placed, profile);
-                contacts.tell(&found, place, index, witness);
-                contacts.take(found, own);
-            }
+    } else {
+        for &index in meets {
+            let (other, placed) = (&plan.statics[index], &statics[index * size..][..size]);
+            let found = push(body, contacts.position, other, placed, pass.profile);
+            contacts.tell(&found, place, index, witness);
+            contacts.take(found, pass.pen, own);
         }
     }
     let Contacts { position, count } = contacts;
@@ -140,8 +187,9 @@ fn collide_particle<L: Lane, W: Witness<L>>(
     if hit.any() {
         // Adding and taking off the correction rounds; a particle that nothing touched keeps its bits.
         let moved = Vec3x::select(hit, position - correction, shifted);
-        moved.store(&mut own[particle::POSITION * L::LANES..]);
-        count.store(&mut own[particle::HITS * L::LANES..]);
+        pass.pen
+            .put_vector(moved, &mut own[particle::POSITION * L::LANES..]);
+        pass.pen.put(count, &mut own[particle::HITS * L::LANES..]);
     }
 }
 
@@ -175,19 +223,22 @@ impl<L: Lane> Contacts<L> {
 
     /// Takes over what [`push`] found, and keeps the hit with the particle.
     #[inline(always)]
-    fn take(&mut self, found: Option<(Vec3x<L>, Hit<L>)>, own: &mut [f32]) {
+    fn take(&mut self, found: Option<(Vec3x<L>, Hit<L>)>, pen: Pen<L>, own: &mut [f32]) {
         let Some((pushed, hit)) = found else {
             return;
         };
         self.position = Vec3x::select(hit.touches, pushed, self.position);
         self.count = L::select(hit.touches, self.count + L::splat(1.0), self.count);
-        let mut record = |component: usize, value: Vec3x<L>| {
-            let before = Vec3x::load(&own[component * L::LANES..]);
-            Vec3x::select(hit.touches, value, before).store(&mut own[component * L::LANES..]);
-        };
-        record(particle::HIT_NORMAL, hit.normal);
-        record(particle::HIT_POSITION, pushed);
+        let touches = hit.touches & pen.active();
+        record(touches, hit.normal, &mut own[particle::HIT_NORMAL * L::LANES..]);
+        record(touches, pushed, &mut own[particle::HIT_POSITION * L::LANES..]);
     }
+}
+
+/// Writes `value` where `touches`.
+#[inline(always)]
+fn record<L: Lane>(touches: L::Mask, value: Vec3x<L>, to: &mut [f32]) {
+    Vec3x::select(touches, value, Vec3x::load(to)).store(to);
 }
 
 /// [`push`] for a ball centred on the particle.
@@ -225,23 +276,21 @@ pub fn push<L: Lane>(
     placed: &[f32],
     profile: &SwingProfile,
 ) -> Option<(Vec3x<L>, Hit<L>)> {
-    match body.collider {
-        DynamicPlan::Sphere { offset, radius } if *offset == [0.0; 3] => {
-            push_ball(body, position, L::splat(*radius), other, placed)
-        }
-        DynamicPlan::Sphere { offset, radius } => {
-            let centre = contact::place_point(position, body.rotation, Vec3x::splat(*offset));
-            let hit = hit_sphere(centre, L::splat(*radius), other, placed)?;
+    match body.shape {
+        DynamicShape::Ball(radius) => push_ball(body, position, radius, other, placed),
+        DynamicShape::Offset { offset, radius } => {
+            let centre = contact::place_point(position, body.rotation, offset);
+            let hit = hit_sphere(centre, radius, other, placed)?;
             pushed(body, position + (hit.target() - centre), hit)
         }
-        DynamicPlan::Line { inset, radius } => {
-            let inset = inset.map(L::splat);
+        DynamicShape::Line { inset, radius } => {
             let [a, b] = contact::place_line(position, body.origin, inset, [position; 2]);
+            let [radius_a, radius_b] = radius;
             let line = Segment {
                 a,
                 b,
-                radius_a: L::splat(radius[0]),
-                radius_b: L::splat(radius[1]),
+                radius_a,
+                radius_b,
             };
             let hit = hit_segment(&line, other, placed, profile.parallel_epsilon)?;
             let target = match profile.line_push {
@@ -267,12 +316,13 @@ fn lever<L: Lane>(line: &Segment<L>, hit: &Hit<L>) -> Vec3x<L> {
     Vec3x::select(at_joint, Vec3x::splat([0.0; 3]), off * (one / arm))
 }
 
-/// How deep the joint's collider reaches into a static collider it can meet, metres; 0 when it touches none.
+/// How deep the collider of the joint at `place` reaches into a static collider it can meet, metres; 0 when it touches
+/// none.
 ///
-/// Looks at the state after a substep of one actor (a group of one lane): the measure of what `[X5]` and `[S8]` left.
+/// Looks at the state of one actor after a substep: the measure of what `[X5]` and `[S8]` left.
 pub fn deepest_penetration(
     plan: &Plan,
-    group: &Group,
+    actor: &ActorState,
     place: usize,
     parallel: ParallelEpsilon,
 ) -> f32 {
@@ -280,13 +330,13 @@ pub fn deepest_penetration(
     let Some(collider) = &swing.collider else {
         return 0.0;
     };
-    let own = &group.particles[place * particle::COMPONENTS..];
+    let own = actor.particle(place);
     let position =
         Vec3x::<f32>::load(&own[particle::POSITION..]) + Vec3x::load(&own[particle::CORRECTION..]);
-    let body = body(swing, collider, own, false);
+    let body = body(swing, DynamicShape::splat(collider), swing.length, &own, false);
     let depth = |&index: &usize| {
-        let placed = &group.statics[index * PLACED..][..PLACED];
-        let (target, at) = touch(&body, position, &plan.statics[index], placed, parallel)?;
+        let placed = actor.placed(index);
+        let (target, at) = touch(&body, position, &plan.statics[index], &placed, parallel)?;
         Some((target - at).length_squared().sqrt())
     };
     let depths = plan.meets[swing.meets.clone()].iter().filter_map(depth);
@@ -301,13 +351,16 @@ fn touch(
     placed: &[f32],
     parallel: ParallelEpsilon,
 ) -> Option<(Vec3x<f32>, Vec3x<f32>)> {
-    match *body.collider {
-        DynamicPlan::Sphere { offset, radius } => {
-            let centre = contact::place_point(position, body.rotation, Vec3x::splat(offset));
-            let hit = hit_sphere(centre, radius, other, placed)?;
-            hit.touches.then(|| (hit.target(), centre))
+    let ball = |centre: Vec3x<f32>, radius: f32| {
+        let hit = hit_sphere(centre, radius, other, placed)?;
+        hit.touches.then(|| (hit.target(), centre))
+    };
+    match body.shape {
+        DynamicShape::Ball(radius) => ball(position, radius),
+        DynamicShape::Offset { offset, radius } => {
+            ball(contact::place_point(position, body.rotation, offset), radius)
         }
-        DynamicPlan::Line { inset, radius } => {
+        DynamicShape::Line { inset, radius } => {
             let [a, b] = contact::place_line(position, body.origin, inset, [position; 2]);
             let line = Segment {
                 a,
@@ -334,13 +387,13 @@ pub fn placed_segment<L: Lane>(placed: &[f32], radius: &[f32; 2]) -> Segment<L> 
     segment(placed_ends(placed), radius)
 }
 
-/// Whether bounds overlap those of a placed collider in any lane. `[X3]`
+/// Whether bounds overlap those of a placed collider. `[X3]`
 #[inline(always)]
-fn is_near<L: Lane>((centre, reach): (Vec3x<L>, L), placed: &[f32]) -> bool {
+fn is_near<L: Lane>((centre, reach): (Vec3x<L>, L), placed: &[f32]) -> L::Mask {
     let theirs = Vec3x::load(&placed[placed::CENTRE * L::LANES..]);
     let reach = reach + L::load(&placed[placed::REACH * L::LANES..]);
     let offset = centre - theirs;
-    offset.length_squared().le(reach * reach).any()
+    offset.length_squared().le(reach * reach)
 }
 
 /// Whether a ball is near a placed capsule or line: inside its bounds `[X3]` and beside its axis.
@@ -385,10 +438,8 @@ pub fn hit_sphere<L: Lane>(
             if !near.any() {
                 return None;
             }
-            let hit = contact::sphere_segment(centre, radius, &placed_segment(placed, theirs));
-            // A lane that is not near must not see whether another is.
-            let touches = hit.touches & near;
-            Some(Hit { touches, ..hit })
+            let segment = placed_segment(placed, theirs);
+            Some(contact::sphere_segment(centre, radius, &segment).only(near))
         }
         PlacedShape::Plane { normal, offset } => {
             let (normal, offset) = (Vec3x::splat(*normal), L::splat(*offset));
@@ -407,18 +458,20 @@ pub fn hit_segment<L: Lane>(
 ) -> Option<Hit<L>> {
     match &other.shape {
         PlacedShape::Sphere { radius: theirs, .. } => {
-            if !is_near(line.bounds(), placed) {
+            let near = is_near(line.bounds(), placed);
+            if !near.any() {
                 return None;
             }
             let (at, theirs) = (Vec3x::load(placed), L::splat(*theirs));
-            Some(contact::segment_sphere(line, at, theirs))
+            Some(contact::segment_sphere(line, at, theirs).only(near))
         }
         PlacedShape::Capsule { radius: theirs, .. } | PlacedShape::Line { radius: theirs, .. } => {
-            if !is_near(line.bounds(), placed) {
+            let near = is_near(line.bounds(), placed);
+            if !near.any() {
                 return None;
             }
             let segment = placed_segment(placed, theirs);
-            Some(contact::segment_segment(line, &segment, parallel))
+            Some(contact::segment_segment(line, &segment, parallel).only(near))
         }
         PlacedShape::Plane { normal, offset } => {
             let (normal, offset) = (Vec3x::splat(*normal), L::splat(*offset));

@@ -27,7 +27,8 @@ pub(super) fn place_anchors(
 ) {
     for (seat, placed, anchors) in &actors {
         let crowd = &mut crowds.0[seat.crowd];
-        let (legs, slot) = (crowd.plan.legs.len(), &mut crowd.slots[seat.slot]);
+        let legs = crowd.plan.legs.len();
+        let slot = &mut crowd.squads[seat.squad].slots[seat.slot];
         if slot.schedule.idle {
             continue;
         }
@@ -99,7 +100,8 @@ pub(super) fn report_feet(
 ) {
     for (entity, seat, pose, placed, readout, record) in &mut actors {
         let crowd = &mut crowds.0[seat.crowd];
-        let (plan, slot) = (&*crowd.plan, &mut crowd.slots[seat.slot]);
+        let (plan, squads) = (&*crowd.plan, &mut crowd.squads);
+        let slot = &mut squads[seat.squad].slots[seat.slot];
         if slot.schedule.idle || plan.legs.is_empty() {
             continue;
         }

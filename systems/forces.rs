@@ -2,16 +2,19 @@
 //!
 //! Pure functions that [`super::integration`] adds up, in units of metres per step factor `[T3]`.
 
+use bevy_math::Vec3;
+
 use crate::crowd::{Group, particle, property};
-use crate::lane::{Lane, Vec3x};
-use crate::plan::SwingPlan;
+use crate::lane::{Lane, MOST_LANES, Vec3x};
+use crate::plan::Plan;
+use crate::plan::constant::{self, Row, Spread};
+use crate::profile::RootPolicy;
 use crate::slide;
 use crate::substep::Substep;
+use crate::systems::substeps::Pass;
 
 /// Forces are in units of 0.01 m per step. `[S4]` `[S5]`
 const FORCE_UNIT: f32 = 0.01;
-/// Most lanes of a group: room for one number per lane.
-const MOST_LANES: usize = 64;
 
 /// What all joints of an actor feel in a substep.
 #[derive(Clone, Copy, Debug)]
@@ -28,8 +31,8 @@ pub struct Forces<L> {
     root: [L; 2],
     /// hips of `[S1]`.
     hips: Vec3x<L>,
-    /// When the wind is asked, seconds. `[W1]`
-    time: f64,
+    /// Which substep of the frame it is: when each lane's wind is asked. `[W1]`
+    index: usize,
     /// The part of each lane's wind that is the same for all joints.
     gust: L,
 }
@@ -52,9 +55,9 @@ pub struct Parts<L> {
 }
 
 impl<L: Lane> Forces<L> {
-    /// Reads the actor's properties for a substep with root correction `hips`.
+    /// Reads the actors' properties for substep `index` of a frame.
     #[inline(always)]
-    pub fn new(group: &Group, substep: &Substep, hips: Vec3x<L>) -> Self {
+    pub fn new(pass: &Pass<L>, group: &Group, substep: &Substep, index: usize) -> Self {
         let step = L::splat(substep.step);
         Self {
             step,
@@ -65,9 +68,9 @@ impl<L: Lane> Forces<L> {
                 group.property(property::ROOT_HORIZONTAL),
                 group.property(property::ROOT_VERTICAL),
             ],
-            hips,
-            time: substep.time,
-            gust: gusts(group, substep.time),
+            hips: hips(pass, group, substep.pose),
+            index,
+            gust: gusts(group, index),
         }
     }
 
@@ -80,33 +83,34 @@ impl<L: Lane> Forces<L> {
 
     /// The root correction of a joint. `[S1]`
     #[inline(always)]
-    pub fn correction(&self, swing: &SwingPlan) -> Vec3x<L> {
-        let horizontal = L::splat(swing.root_horizontal_weight);
-        let vertical = L::splat(swing.root_vertical_weight);
+    pub fn correction<S: Spread>(&self, row: Row<L, S>) -> Vec3x<L> {
+        let horizontal = row.number(constant::ROOT_HORIZONTAL);
+        let vertical = row.number(constant::ROOT_VERTICAL);
         root_correction(self.hips, self.root, [horizontal, vertical])
     }
 
     /// Gravity, and what acts on joints that feel it: the global force and the wind at `origin`, model space.
     #[inline(always)]
-    pub fn outside(
+    pub fn outside<S: Spread>(
         &self,
-        swing: &SwingPlan,
+        row: Row<L, S>,
         group: &Group,
         origin: Vec3x<L>,
     ) -> (Vec3x<L>, Vec3x<L>, Vec3x<L>) {
         let none = Vec3x::splat([0.0; 3]);
         // Not a product with 0: that would hand an infinite force on as NaN to joints that do not feel it.
-        let global = if swing.global_force == 0.0 {
+        let global = if row.swing.global_force == 0.0 {
             none
         } else {
-            self.global * L::splat(swing.global_force)
+            self.global * row.number(constant::GLOBAL_FORCE)
         };
-        let wind = if swing.wind == 0.0 || group.winds.is_empty() {
+        let wind = if row.swing.wind == 0.0 || group.winds.is_empty() {
             none
         } else {
-            wind_at(group, origin, self.time, self.gust) * L::splat(swing.wind)
+            wind_at(group, origin, self.index, self.gust) * row.number(constant::WIND)
         };
-        (self.gravity * L::splat(swing.weight), global, wind)
+        let weight = row.number(constant::WEIGHT);
+        (self.gravity * weight, global, wind)
     }
 }
 
@@ -138,31 +142,70 @@ pub fn root_correction<L: Lane>(hips: Vec3x<L>, actor: [L; 2], joint: [L; 2]) ->
     Vec3x::new(horizontal * hips.x, vertical * hips.y, horizontal * hips.z)
 }
 
-/// The gust of each lane's wind; 0 where there is none. `[W1]`
-fn gusts<L: Lane>(group: &Group, time: f64) -> L {
+/// hips of `[S1]` in pose `pose`, or how far they went in the frame.
+#[inline(always)]
+fn hips<L: Lane>(pass: &Pass<L>, group: &Group, pose: usize) -> Vec3x<L> {
+    match pass.profile.root {
+        RootPolicy::Shift => hips_at(pass.plan, group, pose),
+        RootPolicy::FrameDelta => Vec3x::load(&group.hips_moved),
+        RootPolicy::Off => Vec3x::splat([0.0; 3]),
+    }
+}
+
+/// Where the joint is that the root correction follows, model space; the origin where there is none. `[S1]`
+#[inline(always)]
+pub fn hips_at<L: Lane>(plan: &Plan, group: &Group, pose: usize) -> Vec3x<L> {
+    match plan.root_correction {
+        Some(joint) => group.model(pose, joint, plan.rest.len()).t,
+        None => Vec3x::splat([0.0; 3]),
+    }
+}
+
+/// The gust of each lane's wind in substep `index`; 0 where there is none. `[W1]`
+#[inline(always)]
+fn gusts<L: Lane>(group: &Group, index: usize) -> L {
     if group.winds.is_empty() {
         return L::splat(0.0);
     }
     let mut numbers = [0.0; MOST_LANES];
-    for (number, wind) in numbers.iter_mut().zip(&group.winds) {
-        *number = wind.as_ref().map_or(0.0, |field| field.gust(time));
-    }
+    gusts_into(group, index, L::LANES, &mut numbers);
     L::load(&numbers)
 }
 
-/// The wind of each lane at its point. `[W1]`
-fn wind_at<L: Lane>(group: &Group, point: Vec3x<L>, time: f64, gust: L) -> Vec3x<L> {
-    let mut numbers = [0.0; 3 * MOST_LANES];
-    for lane in 0..L::LANES {
-        let Some(field) = group.winds.get(lane).and_then(Option::as_ref) else {
-            continue;
+#[inline(never)]
+fn gusts_into(group: &Group, index: usize, lanes: usize, numbers: &mut [f32; MOST_LANES]) {
+    for (lane, (number, wind)) in numbers.iter_mut().zip(&group.winds).enumerate() {
+        let time = group.times[index * lanes + lane];
+        *number = wind.as_ref().map_or(0.0, |field| field.gust(time));
+    }
+}
+
+/// The wind of each lane at its point in substep `index`. `[W1]`
+#[inline(always)]
+fn wind_at<L: Lane>(group: &Group, point: Vec3x<L>, index: usize, gust: L) -> Vec3x<L> {
+    let mut at = [0.0; 4 * MOST_LANES];
+    point.store(&mut at);
+    gust.store(&mut at[3 * L::LANES..]);
+    wind_into(group, index, L::LANES, &mut at);
+    Vec3x::load(&at)
+}
+
+/// Replaces points by the wind there: `at` is `[x y z, gust][lane]`.
+#[inline(never)]
+fn wind_into(group: &Group, index: usize, lanes: usize, at: &mut [f32; 4 * MOST_LANES]) {
+    for lane in 0..lanes {
+        let point = Vec3::new(at[lane], at[lanes + lane], at[2 * lanes + lane]);
+        let wind = match group.winds.get(lane).and_then(Option::as_ref) {
+            Some(field) => {
+                let time = group.times[index * lanes + lane];
+                field.at_gust(point, time, at[3 * lanes + lane])
+            }
+            None => Vec3::ZERO,
         };
-        let wind = field.at_gust(point.lane(lane).into(), time, gust.lane(lane));
         for (axis, value) in wind.to_array().into_iter().enumerate() {
-            numbers[axis * L::LANES + lane] = value;
+            at[axis * lanes + lane] = value;
         }
     }
-    Vec3x::load(&numbers)
 }
 
 /// The pull towards the rest direction, weaker while the joint is still. `[S4]`
@@ -173,22 +216,24 @@ fn wind_at<L: Lane>(group: &Group, point: Vec3x<L>, time: f64, gust: L) -> Vec3x
 /// ```
 /// `direction` is `R_cur·axis`, unit; both positions are taken from the origin of the shifted space.
 #[inline(always)]
-pub fn spring_force<L: Lane>(
-    swing: &SwingPlan,
+pub fn spring_force<L: Lane, S: Spread>(
+    row: Row<L, S>,
     direction: Vec3x<L>,
     position: Vec3x<L>,
     previous: Vec3x<L>,
 ) -> Vec3x<L> {
-    if swing.pendulum == 0.0 {
-        return direction * L::splat(swing.stiffness * FORCE_UNIT);
+    let stiffness = row.number(constant::STIFFNESS);
+    if row.swing.pendulum == 0.0 {
+        return direction * (stiffness * L::splat(FORCE_UNIT));
     }
     let one = L::splat(1.0);
     let product = (position.length_squared() * previous.length_squared()).sqrt();
     let cosine = position.dot(previous).abs() / product;
     let cosine = L::select(product.lt(L::splat(1e-10)), one, cosine);
-    let range = L::splat(swing.pendulum_range);
-    let loss = (cosine - (one - range)).max(L::splat(0.0)) / range * L::splat(swing.pendulum);
-    direction * ((L::splat(swing.stiffness) - loss) * L::splat(FORCE_UNIT))
+    let range = row.number(constant::PENDULUM_RANGE);
+    let pendulum = row.number(constant::PENDULUM);
+    let loss = (cosine - (one - range)).max(L::splat(0.0)) / range * pendulum;
+    direction * ((stiffness - loss) * L::splat(FORCE_UNIT))
 }
 
 /// The pull of a slide joint towards its target, weaker while it is still. `[S4]`
@@ -197,14 +242,23 @@ pub fn spring_force<L: Lane>(
 /// s = (target − x_prev)·(stiffness − p)·0.01
 /// ```
 #[inline(always)]
-pub fn slide_force<L: Lane>(
-    swing: &SwingPlan,
+pub fn slide_force<L: Lane, S: Spread>(
+    row: Row<L, S>,
     target: Vec3x<L>,
     position: Vec3x<L>,
     previous: Vec3x<L>,
 ) -> Vec3x<L> {
-    let loss = slide::stillness_loss(position - previous, swing.pendulum, swing.pendulum_range);
-    (target - previous) * ((L::splat(swing.stiffness) - loss) * L::splat(FORCE_UNIT))
+    let stiffness = row.number(constant::STIFFNESS);
+    let loss = if row.swing.pendulum == 0.0 {
+        L::splat(0.0)
+    } else {
+        let (pendulum, range) = (
+            row.number(constant::PENDULUM),
+            row.number(constant::PENDULUM_RANGE),
+        );
+        slide::stillness_loss(position - previous, pendulum, range)
+    };
+    (target - previous) * ((stiffness - loss) * L::splat(FORCE_UNIT))
 }
 
 /// The tip child's speed that pulls the particle along; none while settling. `[S5]` `[S9]` `[S10]`
@@ -212,16 +266,18 @@ pub fn slide_force<L: Lane>(
 /// The child moves after this joint, so its position and the one before still belong to the last substep: their
 /// difference is its speed.
 #[inline(always)]
-pub fn child_speed<L: Lane>(swing: &SwingPlan, group: &Group, prewarm: bool) -> Vec3x<L> {
-    let coupled = swing.tip_swing.filter(|_| swing.spring != 0.0 && !prewarm);
-    let Some(child) = coupled else {
+pub fn child_speed<L: Lane, S: Spread>(row: Row<L, S>, group: &Group, prewarm: bool) -> Vec3x<L> {
+    let Some(child) = row.swing.tip_swing else {
         return Vec3x::splat([0.0; 3]);
     };
+    if row.swing.spring == 0.0 || prewarm {
+        return Vec3x::splat([0.0; 3]);
+    }
     let child = &group.particles[child * particle::COMPONENTS * L::LANES..];
-    let position = Vec3x::load(&child[particle::POSITION * L::LANES..]);
+    let position = Vec3x::<L>::load(&child[particle::POSITION * L::LANES..]);
     let previous = Vec3x::load(&child[particle::PREVIOUS * L::LANES..]);
     let speed = position - previous;
     // A particle that overflowed has no speed: its parent must not notice. `[V8]`
     let speed = Vec3x::select(speed.finite(), speed, Vec3x::splat([0.0; 3]));
-    speed * L::splat(swing.spring)
+    speed * row.number(constant::SPRING)
 }

@@ -10,50 +10,53 @@ use super::forces::{Forces, Parts, child_speed, slide_force, spring_force};
 use crate::account::{Term, Witness};
 use crate::crowd::{Group, particle};
 use crate::lane::{Lane, LaneMask, Vec3x};
+use crate::plan::constant::{self, Row, Spread};
 use crate::plan::{Hold, Plan, SwingPlan};
 use crate::pose::Rigid;
 use crate::profile::{ForcePolicy, InertiaPolicy, RestPose, SwingProfile};
 use crate::rotation::{self, Rotation};
 use crate::slide;
 use crate::substep::Substep;
+use crate::systems::substeps::Pass;
 
 /// A particle this near to its anchor, squared metres, has no direction of its own. `[S8]`
 pub const ON_ANCHOR_SQUARED: f32 = 1e-10;
 
 /// Integrates one swing joint.
 #[inline(always)]
-pub fn integrate_particle<L: Lane, W: Witness<L>>(
-    plan: &Plan,
+pub fn integrate_particle<L: Lane, S: Spread, W: Witness<L>>(
+    pass: &Pass<L>,
     place: usize,
     group: &mut Group,
-    profile: &SwingProfile,
     substep: &Substep,
     forces: &Forces<L>,
     witness: &mut W,
 ) {
-    let swing = &plan.swings[place];
-    let (rest, correction) = hang_joint::<L>(plan, place, group, profile, substep.pose, forces);
-    let (gravity, global, wind) = forces.outside(swing, group, rest.t);
-    let child = child_speed::<L>(swing, group, substep.prewarm);
+    let (plan, profile) = (pass.plan, pass.profile);
+    let row = Row::<L, S>::new(plan, place);
+    let swing = row.swing;
+    let (rest, correction) = hang_joint::<L, S>(pass, place, group, substep.pose, forces);
+    let (gravity, global, wind) = forces.outside(row, group, rest.t);
+    let child = child_speed::<L, S>(row, group, substep.prewarm);
     let target = slide_target::<L>(plan, swing, group, substep.pose);
     let own = &mut group.particles[place * particle::COMPONENTS * L::LANES..]
         [..particle::COMPONENTS * L::LANES];
     let position = Vec3x::load(&own[particle::POSITION * L::LANES..]);
     let previous = Vec3x::load(&own[particle::PREVIOUS * L::LANES..]);
+    let axis = row.vector(constant::AXIS);
     let spring = match target {
-        Some(target) => slide_force(swing, target - correction, position, previous),
+        Some(target) => slide_force(row, target - correction, position, previous),
         None => {
             let current = if substep.from_rest {
                 rest.r
             } else {
                 Rotation::load(&own[particle::ROTATION * L::LANES..])
             };
-            let direction = current.rotate(Vec3x::splat(swing.axis));
-            spring_force(swing, direction, position, previous)
+            spring_force(row, current.rotate(axis), position, previous)
         }
     };
     let parts = Parts {
-        inertia: (position - previous) * L::splat(swing.inertia),
+        inertia: (position - previous) * row.number(constant::INERTIA),
         spring,
         gravity,
         global,
@@ -64,7 +67,7 @@ pub fn integrate_particle<L: Lane, W: Witness<L>>(
         ForcePolicy::Direct => parts.sum(),
         ForcePolicy::VelocityAdd | ForcePolicy::VelocityReplace => parts.sum_without_inertia(),
     };
-    if let Some(slide) = swing.slide.as_ref().filter(|_| !substep.prewarm) {
+    if let (Some(slide), false) = (&swing.slide, substep.prewarm) {
         let coupled = slide::couple(slide.coupling, rest.r, force);
         if W::LISTENS {
             let share = displacement_share(profile, forces);
@@ -72,28 +75,31 @@ pub fn integrate_particle<L: Lane, W: Witness<L>>(
         }
         force = coupled;
     }
+    let velocity = &mut group.velocities[place * 3 * L::LANES..];
     if W::LISTENS {
-        let velocity = &group.velocities[place * 3 * L::LANES..];
         note_parts(place, &parts, velocity, profile, forces, witness);
     }
-    let velocity = &mut group.velocities[place * 3 * L::LANES..];
-    let moved = displaced(position, &parts, force, velocity, profile, forces);
+    let moved = displaced(pass, position, &parts, force, velocity, forces);
     let kept = if swing.slide.is_some() {
         moved
     } else {
-        let direction = rest.r.rotate(Vec3x::splat(swing.axis));
-        keep_length(
-            moved,
-            rest.t - correction,
-            direction,
-            L::splat(swing.length),
-        )
+        let (anchor, length) = (rest.t - correction, row.number(constant::LENGTH));
+        let (kept, on_anchor) = at_length(moved, anchor, length);
+        if on_anchor.any() {
+            // A particle on its anchor has no direction of its own and takes that of rest. `[S8]`
+            let fallback = anchor + rest.r.rotate(axis) * length;
+            Vec3x::select(on_anchor, fallback, kept)
+        } else {
+            kept
+        }
     };
     if W::LISTENS && swing.slide.is_none() {
         witness.note(place, Term::Length, kept - moved);
     }
-    position.store(&mut own[particle::PREVIOUS * L::LANES..]);
-    kept.store(&mut own[particle::POSITION * L::LANES..]);
+    pass.pen
+        .put_vector(position, &mut own[particle::PREVIOUS * L::LANES..]);
+    pass.pen
+        .put_vector(kept, &mut own[particle::POSITION * L::LANES..]);
 }
 
 /// What a slide joint is pulled to, true model space. `[S4]`
@@ -104,33 +110,35 @@ fn slide_target<L: Lane>(
     group: &Group,
     pose: usize,
 ) -> Option<Vec3x<L>> {
-    let slide = swing.slide.as_ref()?;
-    Some(slide.target(parent_transform::<L>(plan, swing, group, pose)))
+    match &swing.slide {
+        Some(slide) => Some(slide.target(parent_transform::<L>(plan, swing, group, pose))),
+        None => None,
+    }
 }
 
 /// Notes where the joint hangs in this substep: its undeflected transform, its root correction, a slide joint's parent.
 #[inline(always)]
-pub fn hang_joint<L: Lane>(
-    plan: &Plan,
+pub fn hang_joint<L: Lane, S: Spread>(
+    pass: &Pass<L>,
     place: usize,
     group: &mut Group,
-    profile: &SwingProfile,
     pose: usize,
     forces: &Forces<L>,
 ) -> (Rigid<L>, Vec3x<L>) {
-    let swing = &plan.swings[place];
-    let rest = rest_transform::<L>(plan, place, group, pose, profile.rest_pose);
-    let correction = forces.correction(swing);
+    let row = Row::<L, S>::new(pass.plan, place);
+    let rest = rest_transform::<L, S>(pass.plan, row, group, pose, pass.profile.rest_pose);
+    let correction = forces.correction(row);
     let from = place * particle::COMPONENTS * L::LANES;
-    if swing.slide.is_some() {
-        let parent = parent_transform::<L>(plan, swing, group, pose);
+    if row.swing.slide.is_some() {
+        let parent = parent_transform::<L>(pass.plan, row.swing, group, pose);
         let to = from + particle::PARENT * L::LANES;
-        parent.t.store(&mut group.particles[to..]);
+        pass.pen.put_vector(parent.t, &mut group.particles[to..]);
     }
     let own = &mut group.particles[from..][..particle::COMPONENTS * L::LANES];
-    rest.t.store(&mut own[particle::ORIGIN * L::LANES..]);
-    rest.r.store(&mut own[particle::REST * L::LANES..]);
-    correction.store(&mut own[particle::CORRECTION * L::LANES..]);
+    let pen = pass.pen;
+    pen.put_vector(rest.t, &mut own[particle::ORIGIN * L::LANES..]);
+    pen.put_rotation(rest.r, &mut own[particle::REST * L::LANES..]);
+    pen.put_vector(correction, &mut own[particle::CORRECTION * L::LANES..]);
     (rest, correction)
 }
 
@@ -143,13 +151,14 @@ pub fn hang_joint<L: Lane>(
 /// ```
 #[inline(always)]
 fn displaced<L: Lane>(
+    pass: &Pass<L>,
     position: Vec3x<L>,
     parts: &Parts<L>,
     force: Vec3x<L>,
     velocity: &mut [f32],
-    profile: &SwingProfile,
     forces: &Forces<L>,
 ) -> Vec3x<L> {
+    let profile = pass.profile;
     if profile.force == ForcePolicy::Direct {
         return match profile.inertia {
             InertiaPolicy::Packed => position + force * forces.scale,
@@ -160,7 +169,7 @@ fn displaced<L: Lane>(
     }
     let kept = Vec3x::load(velocity) * L::splat(1.0 - profile.velocity_damping);
     let next = kept + force * forces.scale;
-    next.store(velocity);
+    pass.pen.put_vector(next, velocity);
     let moved = position + next * forces.step;
     match profile.force {
         ForcePolicy::VelocityAdd => moved + parts.inertia,
@@ -212,14 +221,14 @@ fn note_parts<L: Lane, W: Witness<L>>(
 
 /// Where the joint's undeflected transform is: (t0, r0) = P·local, with P as resolved in this substep. `[5.5]`
 #[inline(always)]
-fn rest_transform<L: Lane>(
+fn rest_transform<L: Lane, S: Spread>(
     plan: &Plan,
-    place: usize,
+    row: Row<L, S>,
     group: &Group,
     pose: usize,
     rest_pose: RestPose,
 ) -> Rigid<L> {
-    let (swing, joints) = (&plan.swings[place], plan.rest.len());
+    let (swing, joints) = (row.swing, plan.rest.len());
     match (rest_pose, swing.hold) {
         (RestPose::Animated, Hold::Animated) => group.model(pose, swing.joint, joints),
         (RestPose::Animated, Hold::Swing(_)) => {
@@ -228,7 +237,7 @@ fn rest_transform<L: Lane>(
         }
         (RestPose::Bind, _) => {
             let parent = parent_transform(plan, swing, group, pose);
-            parent.compose(Rigid::splat(plan.rest_locals[place]))
+            parent.compose(row.rest_local())
         }
     }
 }
@@ -263,10 +272,10 @@ pub fn parent_transform<L: Lane>(
 /// Aims the rotation of a swing joint at its particle, without limits: `from_to(d_rest, x − A)·r0`. `[5.2]`
 ///
 /// Between the substeps of a joint-major frame nothing else resolves it. A slide joint does not turn.
-#[inline(never)]
-pub fn aim_rotation<L: Lane>(plan: &Plan, place: usize, group: &mut Group) {
-    let swing = &plan.swings[place];
-    if swing.slide.is_some() {
+#[inline(always)]
+pub fn aim_rotation<L: Lane, S: Spread>(pass: &Pass<L>, place: usize, group: &mut Group) {
+    let row = Row::<L, S>::new(pass.plan, place);
+    if row.swing.slide.is_some() {
         return;
     }
     let own = &mut group.particles[place * particle::COMPONENTS * L::LANES..];
@@ -277,31 +286,15 @@ pub fn aim_rotation<L: Lane>(plan: &Plan, place: usize, group: &mut Group) {
     let bone = position - (origin - correction);
     let squared = bone.length_squared();
     let direction = bone * (L::splat(1.0) / squared.sqrt());
-    let aimed = rotation::from_to(rest.rotate(Vec3x::splat(swing.axis)), direction) * rest;
+    let axis = row.vector(constant::AXIS);
+    let aimed = rotation::from_to(rest.rotate(axis), direction) * rest;
     let known = L::splat(ON_ANCHOR_SQUARED).lt(squared) & aimed.finite();
     let aimed = Rotation::select(known, aimed, rest);
-    aimed.store(&mut own[particle::ROTATION * L::LANES..]);
+    pass.pen
+        .put_rotation(aimed, &mut own[particle::ROTATION * L::LANES..]);
 }
 
-/// Puts `particle` back at bone length from `anchor`. `[S8]`
-///
-/// Both points are in one space, metres; `rest_direction` is unit; `length` > 0, metres. A particle on its anchor has no
-/// direction of its own and takes `rest_direction`.
-#[inline(always)]
-pub fn keep_length<L: Lane>(
-    particle: Vec3x<L>,
-    anchor: Vec3x<L>,
-    rest_direction: Vec3x<L>,
-    length: L,
-) -> Vec3x<L> {
-    let (kept, on_anchor) = at_length(particle, anchor, length);
-    if !on_anchor.any() {
-        return kept;
-    }
-    Vec3x::select(on_anchor, anchor + rest_direction * length, kept)
-}
-
-/// `particle` at `length` from `anchor` in the direction it has, and where it is too near to have one.
+/// `particle` back at bone `length` from its anchor in the direction it has `[S8]`, and where it is too near to have one.
 #[inline(always)]
 pub fn at_length<L: Lane>(particle: Vec3x<L>, anchor: Vec3x<L>, length: L) -> (Vec3x<L>, L::Mask) {
     let offset = particle - anchor;
@@ -315,20 +308,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_particle_on_its_anchor_takes_the_rest_direction() {
+    fn a_particle_on_its_anchor_has_no_direction() {
         let anchor = Vec3x::new(1.0, 2.0, 3.0);
-        let kept = keep_length(anchor, anchor, Vec3x::new(0.0, -1.0, 0.0), 0.5);
-        assert_eq!(kept, Vec3x::new(1.0, 1.5, 3.0));
+        assert!(at_length(anchor, anchor, 0.5_f32).1);
     }
 
     #[test]
     fn a_particle_keeps_its_direction_and_gets_its_length_back() {
-        let kept = keep_length(
-            Vec3x::new(0.0, -3.0, 0.0),
-            Vec3x::splat([0.0; 3]),
-            Vec3x::new(1.0, 0.0, 0.0),
-            2.0_f32,
-        );
+        let particle = Vec3x::new(0.0, -3.0, 0.0);
+        let (kept, on_anchor) = at_length(particle, Vec3x::splat([0.0; 3]), 2.0_f32);
+        assert!(!on_anchor);
         assert_eq!(kept, Vec3x::new(0.0, -2.0, 0.0));
     }
 }

@@ -30,6 +30,7 @@ pub mod substeps;
 pub mod writeback;
 
 use crate::crowd::Crowds;
+use crate::instruction_set::InstructionSet;
 use crate::substep::FrameClock;
 
 /// The stages of a frame, in running order. Each says what is true after it ran.
@@ -55,6 +56,7 @@ pub enum FrameSystems {
 pub fn add_stages(world: &mut World, schedule: &mut Schedule) {
     world.init_resource::<FrameClock>();
     world.init_resource::<Crowds>();
+    world.init_resource::<InstructionSet>();
     world.init_resource::<preparation::Plans>();
     world.init_resource::<substeps::Workers>();
     schedule.configure_sets(
@@ -70,6 +72,7 @@ pub fn add_stages(world: &mut World, schedule: &mut Schedule) {
             .chain(),
     );
     motion::observe(world);
+    preparation::observe(world);
     preparation::add(schedule);
     sampling::add(schedule);
     layering::add(schedule);

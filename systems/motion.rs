@@ -8,15 +8,14 @@
 use bevy_ecs::prelude::*;
 use bevy_math::{Quat, Vec3};
 
-use super::preparation::Seat;
 use crate::account::{Term, Witness};
-use crate::crowd::{Crowds, Group, motion, particle};
+use crate::crowd::{Crowds, Group, Seat, motion, particle};
 use crate::lane::{Lane, LaneMask, Vec3x};
-use crate::plan::Plan;
 use crate::pose::Rigid;
 use crate::profile::{SubstepPolicy, SwingProfile};
 use crate::rotation;
 use crate::substep::ActorClock;
+use crate::systems::substeps::Pass;
 
 /// Where the actor stands in the world. Gravity, wind and forces are turned into its space, and its motion is felt.
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
@@ -121,8 +120,8 @@ pub(super) fn measure_motion(
     mut actors: Query<(&Seat, &SwingProfile, &WorldFromActor, &mut ActorMotion)>,
 ) {
     for (seat, profile, placed, mut known) in &mut actors {
-        let slot = &mut crowds.0[seat.crowd].slots[seat.slot];
-        slot.group.motion.clear();
+        let slot = crowds.slot_mut(*seat);
+        slot.motion.clear();
         slot.teleported = false;
         // The new place is seen by the next frame that takes time. `[T2]`
         if slot.schedule.idle || !placed.is_finite() {
@@ -147,7 +146,7 @@ pub(super) fn measure_motion(
             let mut numbers = [0.0; motion::COMPONENTS];
             numbers[motion::CARRIES] = 1.0;
             to.moved_from(&from).store(&mut numbers[motion::MOVED..]);
-            slot.group.motion.extend_from_slice(&numbers);
+            slot.motion.extend_from_slice(&numbers);
         }
     }
 }
@@ -167,21 +166,22 @@ fn jumps(before: &WorldFromActor, now: &WorldFromActor, profile: &SwingProfile) 
 /// ```
 #[inline(always)]
 pub fn carry_particles<L: Lane, W: Witness<L>>(
-    plan: &Plan,
+    pass: &Pass<L>,
     group: &mut Group,
     part: usize,
-    inertia: f32,
     witness: &mut W,
 ) {
+    let inertia = pass.profile.world_inertia;
     let size = motion::COMPONENTS * L::LANES;
     let numbers = &group.motion[part * size..][..size];
     let carries = L::splat(0.5).lt(L::load(&numbers[motion::CARRIES * L::LANES..]));
+    let carries = carries & pass.pen.active();
     let moved = Rigid::<L>::load(&numbers[motion::MOVED * L::LANES..]);
     if inertia == 0.0 || !carries.any() {
         return;
     }
     let inertia = L::splat(inertia);
-    for place in 0..plan.swings.len() {
+    for place in 0..pass.plan.swings.len() {
         let own = &mut group.particles[place * particle::COMPONENTS * L::LANES..]
             [..particle::COMPONENTS * L::LANES];
         let correction = Vec3x::load(&own[particle::CORRECTION * L::LANES..]);

@@ -6,15 +6,16 @@
 use crate::collider::PlacedShape;
 use crate::contact::{self, Segment};
 use crate::crowd::{Group, PLACED, placed};
-use crate::lane::{Lane, Vec3x};
-use crate::plan::Plan;
+use crate::lane::{Lane, Pen, Vec3x};
 use crate::pose::Rigid;
+use crate::systems::substeps::Pass;
 
 /// Puts the static colliders where the animated pose `pose` has their joints. `[X1]`
 ///
 /// `fresh` actors have no place of a line before: both its ends start at the joint.
 #[inline(always)]
-pub fn place_statics<L: Lane>(plan: &Plan, group: &mut Group, pose: usize, fresh: bool) {
+pub fn place_statics<L: Lane>(pass: &Pass<L>, group: &mut Group, pose: usize, fresh: bool) {
+    let plan = pass.plan;
     let joints = plan.rest.len();
     for (index, collider) in plan.statics.iter().enumerate() {
         let Some(joint) = collider.joint else {
@@ -32,7 +33,7 @@ pub fn place_statics<L: Lane>(plan: &Plan, group: &mut Group, pose: usize, fresh
             None => bone.t,
         };
         let ends = place_shape(&collider.shape, bone, parent, before);
-        store_placed(&collider.shape, ends, &mut group.statics[own]);
+        put_placed(pass.pen, &collider.shape, ends, &mut group.statics[own]);
     }
 }
 
@@ -41,6 +42,11 @@ pub fn place_statics<L: Lane>(plan: &Plan, group: &mut Group, pose: usize, fresh
 /// Every joint asks for that, so it is computed once. `to` has [`PLACED`] numbers per lane.
 #[inline(always)]
 pub fn store_placed<L: Lane>(shape: &PlacedShape, ends: [Vec3x<L>; 2], to: &mut [f32]) {
+    put_placed(Pen::new(&[]), shape, ends, to);
+}
+
+#[inline(always)]
+fn put_placed<L: Lane>(pen: Pen<L>, shape: &PlacedShape, ends: [Vec3x<L>; 2], to: &mut [f32]) {
     let half = (ends[1] - ends[0]) * L::splat(0.5);
     let (centre, reach, width) = match shape {
         PlacedShape::Sphere { radius, .. } => {
@@ -55,14 +61,14 @@ pub fn store_placed<L: Lane>(shape: &PlacedShape, ends: [Vec3x<L>; 2], to: &mut 
         // Everything is near a plane; nothing asks.
         PlacedShape::Plane { .. } => (ends[0], L::splat(0.0), L::splat(0.0)),
     };
-    ends[0].store(&mut to[placed::END_A * L::LANES..]);
-    ends[1].store(&mut to[placed::END_B * L::LANES..]);
-    centre.store(&mut to[placed::CENTRE * L::LANES..]);
-    reach.store(&mut to[placed::REACH * L::LANES..]);
-    half.store(&mut to[placed::HALF * L::LANES..]);
-    half.length_squared()
-        .store(&mut to[placed::HALF_SQUARED * L::LANES..]);
-    width.store(&mut to[placed::WIDTH * L::LANES..]);
+    pen.put_vector(ends[0], &mut to[placed::END_A * L::LANES..]);
+    pen.put_vector(ends[1], &mut to[placed::END_B * L::LANES..]);
+    pen.put_vector(centre, &mut to[placed::CENTRE * L::LANES..]);
+    pen.put(reach, &mut to[placed::REACH * L::LANES..]);
+    pen.put_vector(half, &mut to[placed::HALF * L::LANES..]);
+    let squared = half.length_squared();
+    pen.put(squared, &mut to[placed::HALF_SQUARED * L::LANES..]);
+    pen.put(width, &mut to[placed::WIDTH * L::LANES..]);
 }
 
 /// Both ends of a placed shape.
@@ -84,15 +90,18 @@ pub fn place_shape<L: Lane>(
     parent: Vec3x<L>,
     before: [Vec3x<L>; 2],
 ) -> [Vec3x<L>; 2] {
-    let point = |offset: &[f32; 3]| contact::place_point(bone.t, bone.r, Vec3x::splat(*offset));
     match shape {
         PlacedShape::Sphere { offset, .. } => {
-            let centre = point(offset);
+            let centre = bone.apply(Vec3x::splat(*offset));
             [centre, centre]
         }
-        PlacedShape::Capsule { offset, .. } => [point(&offset[0]), point(&offset[1])],
+        PlacedShape::Capsule { offset, .. } => [
+            bone.apply(Vec3x::splat(offset[0])),
+            bone.apply(Vec3x::splat(offset[1])),
+        ],
         PlacedShape::Line { inset, .. } => {
-            contact::place_line(bone.t, parent, inset.map(L::splat), before)
+            let inset = [L::splat(inset[0]), L::splat(inset[1])];
+            contact::place_line(bone.t, parent, inset, before)
         }
         PlacedShape::Plane { .. } => before,
     }

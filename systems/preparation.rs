@@ -16,7 +16,9 @@ use crate::account::Explanation;
 use crate::chain::ChainLayer;
 use crate::clip::ClipPlayer;
 use crate::collider::StaticCollider;
+pub use crate::crowd::Seat;
 use crate::crowd::Crowds;
+use crate::instruction_set::InstructionSet;
 use crate::driver::Driver;
 use crate::lane::Vec3x;
 use crate::plan::Plan;
@@ -47,15 +49,6 @@ pub struct Actor {
 #[derive(Component, Clone, Debug)]
 pub struct CompiledRig(pub Arc<Plan>);
 
-/// The place of an actor in [`Crowds`].
-#[derive(Component, Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Seat {
-    /// Index of the crowd.
-    pub crowd: usize,
-    /// Index of the slot.
-    pub slot: usize,
-}
-
 /// The plans in use; equal rigs share one.
 #[derive(Resource, Debug, Default)]
 pub struct Plans(Vec<Arc<Plan>>);
@@ -79,6 +72,7 @@ pub fn add(schedule: &mut Schedule) {
         compile_rigs,
         release_seats,
         seat_actors,
+        settle_crowds,
         cut_frames,
         measure_motion,
         place_anchors,
@@ -191,19 +185,24 @@ fn swing_order(parts: &RigParts) -> Vec<usize> {
     order
 }
 
-/// Takes back the slots of actors that are gone, and the seat of an entity that is no actor any more.
-fn release_seats(
-    mut commands: Commands,
-    mut removed: RemovedComponents<Actor>,
-    mut crowds: ResMut<Crowds>,
-) {
+/// Takes the seat of an entity that is no actor any more; with the seat goes the slot, see [`observe`].
+fn release_seats(mut commands: Commands, mut removed: RemovedComponents<Actor>) {
     for actor in removed.read() {
-        crowds.leave(actor);
-        // An entity that stays must not keep a seat that somebody else may take.
         if let Ok(mut entity) = commands.get_entity(actor) {
             entity.try_remove::<Seat>();
         }
     }
+}
+
+/// Registers the observer that takes back the slot of whoever loses its seat or is despawned.
+pub(super) fn observe(world: &mut World) {
+    world.add_observer(
+        |event: On<Remove<Seat>>, seats: Query<&Seat>, crowds: Option<ResMut<Crowds>>| {
+            if let (Ok(seat), Some(mut crowds)) = (seats.get(event.entity), crowds) {
+                crowds.leave(event.entity, *seat);
+            }
+        },
+    );
 }
 
 /// Seats actors that are new or whose rig has another plan now.
@@ -237,28 +236,28 @@ fn seat_actors(
         let state = seat.and_then(|seat| {
             let old = &mut crowds.0[seat.crowd];
             let carried = old.plan.same_shape(plan);
-            let mut slot = core::mem::take(&mut old.slots[seat.slot]);
+            let (mut slot, group) = old.take(*seat);
             if old.plan.legs != plan.legs {
                 // Where another leg's sole was caught is no place for this one's.
                 slot.footing.legs.clear();
                 slot.footing.renewed = true;
             }
-            carried.then_some(slot)
+            carried.then_some((slot, group))
         });
-        let slot = crowds.0[crowd].seat(entity);
         let joints = plan.rest.len();
         let shown = local.is_some_and(|pose| pose.0.len() == joints) && state.is_some();
-        match state {
-            Some(mut state) => {
-                // Another plan may have other drivers: what they remembered is not theirs.
-                state.lagged.clear();
-                state.layers.forget_references();
-                crowds.0[crowd].slots[slot] = state;
-            }
-            None => clock.started = None,
+        if state.is_none() {
+            clock.started = None;
         }
+        let state = state.map(|(mut slot, group)| {
+            // Another plan may have other drivers: what they remembered is not theirs.
+            slot.lagged.clear();
+            slot.layers.forget_references();
+            (slot, group)
+        });
+        let (squad, slot) = crowds.0[crowd].seat(entity, state);
         let mut entity = commands.entity(entity);
-        entity.insert(Seat { crowd, slot });
+        entity.insert(Seat { crowd, squad, slot });
         if !shown {
             // An actor that is carried over keeps what it shows, also while the clock stands still.
             entity.insert(LocalPose(plan.rest.clone()));
@@ -266,6 +265,32 @@ fn seat_actors(
         if animated.is_none_or(|pose| pose.0.len() != joints) {
             entity.insert(AnimatedPose(plan.rest.clone()));
         }
+    }
+}
+
+/// Finds everybody's company: who is explained sits alone, see [`mod@crate::crowd`].
+fn settle_crowds(
+    set: Res<InstructionSet>,
+    mut crowds: ResMut<Crowds>,
+    mut seats: Query<(&mut Seat, Option<&Explanation>)>,
+) {
+    for (seat, explained) in &seats {
+        let slot = crowds.slot_mut(*seat);
+        let is_new = slot.watched.is_some() != explained.is_some();
+        slot.watched = explained.map(|explained| {
+            let kept = slot.watched.take().map(|(_, accounts)| accounts);
+            (explained.swing, kept.unwrap_or_default())
+        });
+        if is_new {
+            crowds.0[seat.crowd].disturb();
+        }
+    }
+    for (crowd, own) in crowds.0.iter_mut().enumerate() {
+        own.settle(*set, |actor, squad, slot| {
+            if let Ok((mut seat, _)) = seats.get_mut(actor) {
+                *seat = Seat { crowd, squad, slot };
+            }
+        });
     }
 }
 
@@ -281,14 +306,15 @@ fn cut_frames(
         &ActorProperties,
         &WorldFromActor,
         Option<&Wind>,
-        Option<&Explanation>,
         Option<&mut ClipPlayer>,
     )>,
 ) {
-    for (entity, seat, mut actor_clock, profile, properties, placed, wind, explained, player) in
-        &mut actors
-    {
-        let slot = &mut crowds.0[seat.crowd].slots[seat.slot];
+    for (entity, seat, mut actor_clock, profile, properties, placed, wind, player) in &mut actors {
+        let squad = &mut crowds.0[seat.crowd].squads[seat.squad];
+        let lanes = squad.lanes_of(seat.slot);
+        let properties = in_model_space(properties, placed);
+        squad.group.set_properties(lanes, &properties);
+        let slot = &mut squad.slots[seat.slot];
         let has_run = actor_clock.last > 0.0 || actor_clock.substeps > 0;
         actor_clock.schedule(clock.now, profile, &mut slot.schedule);
         if let Some(mut player) = player
@@ -309,13 +335,7 @@ fn cut_frames(
             ),
             None => {}
         }
-        slot.group
-            .set_properties(0, &in_model_space(properties, placed));
-        set_wind(&mut slot.group.winds, wind, placed);
-        slot.watched = explained.map(|e| {
-            let kept = slot.watched.take().map(|(_, accounts)| accounts);
-            (e.swing, kept.unwrap_or_default())
-        });
+        set_wind(&mut slot.wind, wind, placed);
         slot.profile = *profile;
     }
 }
@@ -335,17 +355,15 @@ fn turned(direction: Vec3, placed: &WorldFromActor) -> Vec3 {
     model_from_world.rotate(Vec3x::from(direction)).into()
 }
 
-/// Sets up the wind of an actor's only lane anew where it changed.
-fn set_wind(winds: &mut Vec<Option<WindField>>, wind: Option<&Wind>, placed: &WorldFromActor) {
+/// Sets up the wind of an actor anew where it changed.
+fn set_wind(field: &mut Option<Arc<WindField>>, wind: Option<&Wind>, placed: &WorldFromActor) {
     let Some(wind) = wind else {
-        winds.clear();
+        *field = None;
         return;
     };
     let direction = turned(wind.direction, placed);
-    let known = winds.first().and_then(Option::as_ref);
-    if known.is_none_or(|known| !known.is_of(wind, direction)) {
-        winds.clear();
-        winds.push(Some(WindField::new(&Wind {
+    if field.as_ref().is_none_or(|known| !known.is_of(wind, direction)) {
+        *field = Some(Arc::new(WindField::new(&Wind {
             direction,
             ..wind.clone()
         })));

@@ -6,33 +6,30 @@
 //! Works with the deviation δ = r0⁻¹·r in the joint's own frame: the shortest arc from the axis to the particle is
 //! already δ there, limits apply to it as it is, and local · δ is the local rotation to write.
 
-use core::ops::Range;
-
 use crate::account::{Term, Witness};
 use crate::crowd::{Group, particle, property, result};
 use crate::euler;
-use crate::lane::{Lane, LaneMask, Vec3x};
-use crate::plan::{Plan, SwingPlan};
-use crate::profile::{RestPose, SwingProfile};
+use crate::lane::{Lane, LaneMask, MOST_LANES, Pen, Vec3x};
+use crate::plan::Plan;
+use crate::plan::constant::{self, Row, Spread};
+use crate::profile::RestPose;
 use crate::rotation::{self, HALF_TURN, Rotation};
 use crate::slide::SlidePlan;
 use crate::systems::integration::{ON_ANCHOR_SQUARED, parent_transform};
+use crate::systems::substeps::Pass;
 
-/// Resolves the swing joints at `places` under the animated pose `pose`.
+/// Resolves the swing joint at `place` under the animated pose `pose`.
 #[inline(always)]
-pub fn resolve_joints<L: Lane, W: Witness<L>>(
-    plan: &Plan,
-    places: Range<usize>,
+pub fn resolve_joint<L: Lane, S: Spread, W: Witness<L>>(
+    pass: &Pass<L>,
+    place: usize,
     group: &mut Group,
-    profile: &SwingProfile,
     pose: usize,
     witness: &mut W,
 ) {
-    for place in places {
-        match &plan.swings[place].slide {
-            None => resolve_rotation(plan, place, group, profile, pose, witness),
-            Some(slide) => resolve_slide(plan, place, slide, group, pose, witness),
-        }
+    match &pass.plan.swings[place].slide {
+        None => resolve_rotation::<L, S, W>(pass, place, group, pose, witness),
+        Some(slide) => resolve_slide(pass, place, slide, group, pose, witness),
     }
 }
 
@@ -70,8 +67,9 @@ impl<L: Lane> Joint<L> {
 
     /// From the anchor to the tip of a bone that deviates from rest.
     #[inline(always)]
-    fn reach(&self, swing: &SwingPlan, deviation: Rotation<L>) -> Vec3x<L> {
-        (self.rest * deviation).rotate(Vec3x::splat(swing.axis)) * L::splat(swing.length)
+    fn reach<S: Spread>(&self, row: Row<L, S>, deviation: Rotation<L>) -> Vec3x<L> {
+        let axis = row.vector(constant::AXIS);
+        (self.rest * deviation).rotate(axis) * row.number(constant::LENGTH)
     }
 }
 
@@ -89,20 +87,20 @@ struct Steps<L> {
 
 /// `[V1]` `[V2]` `[V4]`–`[V8]`
 #[inline(always)]
-fn resolve_rotation<L: Lane, W: Witness<L>>(
-    plan: &Plan,
+fn resolve_rotation<L: Lane, S: Spread, W: Witness<L>>(
+    pass: &Pass<L>,
     place: usize,
     group: &mut Group,
-    profile: &SwingProfile,
     pose: usize,
     witness: &mut W,
 ) {
-    let swing = &plan.swings[place];
+    let plan = pass.plan;
+    let row = Row::<L, S>::new(plan, place);
     let joint = Joint::<L>::load(group, place);
-    let (local, target) = local_and_target::<L>(plan, place, group, profile, pose);
+    let (local, target) = local_and_target::<L, S>(pass, row, group, pose);
     let held = held_at_rest::<L>(plan, group, pose, place);
     let mut free = deviation(
-        swing,
+        row.vector(constant::AXIS),
         joint.rest,
         joint.position - joint.anchor,
         joint.healthy,
@@ -110,7 +108,7 @@ fn resolve_rotation<L: Lane, W: Witness<L>>(
     if let Some(held) = held {
         free = Rotation::select(held, Rotation::identity(), free);
     }
-    let limited = limited(swing, group, free);
+    let limited = limited(row, group, free);
     let baked = baked(plan, group, limited, target, pose, place);
     let weighted = weighted(baked, group.property::<L>(property::WEIGHT));
     if W::LISTENS {
@@ -120,39 +118,39 @@ fn resolve_rotation<L: Lane, W: Witness<L>>(
             baked,
             weighted,
         };
-        note_steps(place, swing, &joint, &steps, witness);
+        note_steps(place, row, &joint, &steps, witness);
     }
 
-    let reach = joint.reach(swing, weighted);
-    store_position(group, place, joint.anchor + reach, joint.healthy, held);
+    let pen = pass.pen;
+    let reach = joint.reach(row, weighted);
+    store_position(pen, group, place, joint.anchor + reach, joint.healthy, held);
     let own = &mut group.particles[place * particle::COMPONENTS * L::LANES..]
         [..particle::COMPONENTS * L::LANES];
-    (joint.rest * weighted).store(&mut own[particle::ROTATION * L::LANES..]);
-    if swing.is_reference {
-        store_angles(weighted, &mut own[particle::ANGLES * L::LANES..]);
+    let turned = joint.rest * weighted;
+    pen.put_rotation(turned, &mut own[particle::ROTATION * L::LANES..]);
+    if row.swing.is_reference {
+        store_angles(pen, weighted, &mut own[particle::ANGLES * L::LANES..]);
     }
     let to = &mut group.results[place * result::COMPONENTS * L::LANES..]
         [..result::COMPONENTS * L::LANES];
-    (local * weighted).store(&mut to[result::ROTATION * L::LANES..]);
-    (joint.origin + reach).store(&mut to[result::POSITION * L::LANES..]);
+    pen.put_rotation(local * weighted, &mut to[result::ROTATION * L::LANES..]);
+    pen.put_vector(joint.origin + reach, &mut to[result::POSITION * L::LANES..]);
 }
 
 /// The local rotation that the joint deviates from, and the deviation of the animated one. `[5.5]`
 #[inline(always)]
-fn local_and_target<L: Lane>(
-    plan: &Plan,
-    place: usize,
+fn local_and_target<L: Lane, S: Spread>(
+    pass: &Pass<L>,
+    row: Row<L, S>,
     group: &Group,
-    profile: &SwingProfile,
     pose: usize,
 ) -> (Rotation<L>, Rotation<L>) {
-    let animated = group
-        .local::<L>(pose, plan.swings[place].joint, plan.rest.len())
-        .r;
-    match profile.rest_pose {
+    let joints = pass.plan.rest.len();
+    let animated = group.local::<L>(pose, row.swing.joint, joints).r;
+    match pass.profile.rest_pose {
         RestPose::Animated => (animated, Rotation::identity()),
         RestPose::Bind => {
-            let local = Rotation::splat(plan.rest_locals[place].r.lane(0));
+            let local = row.rest_local().r;
             (local, local.conjugate() * animated)
         }
     }
@@ -160,14 +158,14 @@ fn local_and_target<L: Lane>(
 
 /// Tells a witness how far each step moves the particle.
 #[inline(always)]
-fn note_steps<L: Lane, W: Witness<L>>(
+fn note_steps<L: Lane, S: Spread, W: Witness<L>>(
     place: usize,
-    swing: &SwingPlan,
+    row: Row<L, S>,
     joint: &Joint<L>,
     steps: &Steps<L>,
     witness: &mut W,
 ) {
-    let tip = |deviation| joint.anchor + joint.reach(swing, deviation);
+    let tip = |deviation| joint.anchor + joint.reach(row, deviation);
     let lost = (!joint.healthy).any();
     let start = Vec3x::select(joint.healthy, joint.position, joint.anchor);
     let aimed = if lost {
@@ -176,7 +174,7 @@ fn note_steps<L: Lane, W: Witness<L>>(
         Term::Direction
     };
     witness.note(place, aimed, tip(steps.free) - start);
-    if swing.limit.is_some() {
+    if row.swing.limit.is_some() {
         witness.note(place, Term::Limit, tip(steps.limited) - tip(steps.free));
     }
     witness.note(place, Term::Bake, tip(steps.baked) - tip(steps.limited));
@@ -186,13 +184,14 @@ fn note_steps<L: Lane, W: Witness<L>>(
 /// `[V3]` `[V6]`–`[V8]`: what hangs on a slide joint hangs on its particle.
 #[inline(always)]
 fn resolve_slide<L: Lane, W: Witness<L>>(
-    plan: &Plan,
+    pass: &Pass<L>,
     place: usize,
     slide: &SlidePlan,
     group: &mut Group,
     pose: usize,
     witness: &mut W,
 ) {
+    let (plan, pen) = (pass.plan, pass.pen);
     let swing = &plan.swings[place];
     let parent = parent_transform::<L>(plan, swing, group, pose);
     let base = place * particle::COMPONENTS * L::LANES;
@@ -230,16 +229,16 @@ fn resolve_slide<L: Lane, W: Witness<L>>(
         };
         witness.note(place, term, moved - start);
     }
-    store_position(group, place, moved, healthy, held);
+    store_position(pen, group, place, moved, healthy, held);
     let own = &mut group.particles[base..][..particle::COMPONENTS * L::LANES];
-    particle.store(&mut own[particle::ORIGIN * L::LANES..]);
-    rest.store(&mut own[particle::ROTATION * L::LANES..]);
+    pen.put_vector(particle, &mut own[particle::ORIGIN * L::LANES..]);
+    pen.put_rotation(rest, &mut own[particle::ROTATION * L::LANES..]);
     let rotation = group.local::<L>(pose, swing.joint, plan.rest.len()).r;
     let to = &mut group.results[place * result::COMPONENTS * L::LANES..]
         [..result::COMPONENTS * L::LANES];
-    rotation.store(&mut to[result::ROTATION * L::LANES..]);
-    particle.store(&mut to[result::POSITION * L::LANES..]);
-    local.store(&mut to[result::TRANSLATION * L::LANES..]);
+    pen.put_rotation(rotation, &mut to[result::ROTATION * L::LANES..]);
+    pen.put_vector(particle, &mut to[result::POSITION * L::LANES..]);
+    pen.put_vector(local, &mut to[result::TRANSLATION * L::LANES..]);
 }
 
 /// The lanes in which a joint is held at rest, see [`Group::held`].
@@ -255,15 +254,18 @@ fn held_at_rest<L: Lane>(plan: &Plan, group: &Group, pose: usize, place: usize) 
 /// Writes the resolved particle; one that was not finite or is held at rest has no speed from before. `[V8]`
 #[inline(always)]
 fn store_position<L: Lane>(
+    pen: Pen<L>,
     group: &mut Group,
     place: usize,
     position: Vec3x<L>,
     healthy: L::Mask,
     held: Option<L::Mask>,
 ) {
+    // What an idle lane holds is nobody's particle.
+    let healthy = healthy | !pen.active();
     note_restored::<L>(group, place, healthy);
     let healthy = match held {
-        Some(held) => healthy & !held,
+        Some(held) => healthy & !(held & pen.active()),
         None => healthy,
     };
     let own = &mut group.particles[place * particle::COMPONENTS * L::LANES..]
@@ -275,21 +277,20 @@ fn store_position<L: Lane>(
         let still = Vec3x::<L>::splat([0.0; 3]);
         Vec3x::select(healthy, Vec3x::load(velocity), still).store(velocity);
     }
-    position.store(&mut own[particle::POSITION * L::LANES..]);
+    pen.put_vector(position, &mut own[particle::POSITION * L::LANES..]);
 }
 
 /// The turn from the rest direction to the particle, in the joint's own frame; none for a particle on its anchor or one
 /// that is not finite. `[V1]` `[V8]`
 #[inline(always)]
 fn deviation<L: Lane>(
-    swing: &SwingPlan,
+    axis: Vec3x<L>,
     rest: Rotation<L>,
     offset: Vec3x<L>,
     healthy: L::Mask,
 ) -> Rotation<L> {
     let squared = offset.length_squared();
     let direction = offset * (L::splat(1.0) / squared.sqrt());
-    let axis = Vec3x::splat(swing.axis);
     let inside = rest.conjugate().rotate(direction);
     let mut deviation = rotation::from_to(axis, inside);
     let opposite = (L::splat(1.0) + axis.dot(inside)).lt(L::splat(HALF_TURN));
@@ -308,16 +309,23 @@ fn deviation<L: Lane>(
 
 /// `[V2]`
 #[inline(always)]
-fn limited<L: Lane>(swing: &SwingPlan, group: &Group, deviation: Rotation<L>) -> Rotation<L> {
-    let Some(limit) = &swing.limit else {
+fn limited<L: Lane, S: Spread>(
+    row: Row<L, S>,
+    group: &Group,
+    deviation: Rotation<L>,
+) -> Rotation<L> {
+    let Some(limit) = &row.swing.limit else {
         return deviation;
     };
-    let reference = |place: usize| {
-        let angles = (place * particle::COMPONENTS + particle::ANGLES) * L::LANES;
-        let angles = Vec3x::<L>::load(&group.particles[angles..]);
-        [angles.x, angles.y, angles.z]
+    let reference = match limit.reference {
+        Some((place, _)) => {
+            let angles = (place * particle::COMPONENTS + particle::ANGLES) * L::LANES;
+            let angles = Vec3x::<L>::load(&group.particles[angles..]);
+            Some([angles.x, angles.y, angles.z])
+        }
+        None => None,
     };
-    limit.apply(deviation, reference).0
+    limit.apply(deviation, &row.circle(), reference).0
 }
 
 /// Towards the animated rotation by the joint's bake weight; at 0 the bits are kept. `[V4]`
@@ -356,11 +364,22 @@ fn weighted<L: Lane>(deviation: Rotation<L>, weight: L) -> Rotation<L> {
 }
 
 /// Euler angles of each lane's deviation, for limits that follow it. `[V2]`
-fn store_angles<L: Lane>(deviation: Rotation<L>, to: &mut [f32]) {
-    for lane in 0..L::LANES {
-        let angles = euler::to_euler_zxy(Rotation::splat(deviation.lane(lane)));
+#[inline(always)]
+fn store_angles<L: Lane>(pen: Pen<L>, deviation: Rotation<L>, to: &mut [f32]) {
+    let mut angles = [0.0; 4 * MOST_LANES];
+    deviation.store(&mut angles);
+    angles_into(L::LANES, &mut angles);
+    pen.put_vector(Vec3x::load(&angles), to);
+}
+
+/// Replaces rotations, `[x y z w][lane]`, by their Euler angles.
+#[inline(never)]
+fn angles_into(lanes: usize, numbers: &mut [f32; 4 * MOST_LANES]) {
+    for lane in 0..lanes {
+        let of = |component: usize| numbers[component * lanes + lane];
+        let angles = euler::to_euler_zxy(Rotation::new(of(0), of(1), of(2), of(3)));
         for (axis, angle) in angles.into_iter().enumerate() {
-            to[axis * L::LANES + lane] = angle;
+            numbers[axis * lanes + lane] = angle;
         }
     }
 }
@@ -368,13 +387,18 @@ fn store_angles<L: Lane>(deviation: Rotation<L>, to: &mut [f32]) {
 #[inline(always)]
 fn note_restored<L: Lane>(group: &mut Group, place: usize, healthy: L::Mask) {
     if (!healthy).any() {
-        remember_restored::<L>(group, place, healthy);
+        let mut lost = [0.0; MOST_LANES];
+        L::select(healthy, L::splat(0.0), L::splat(1.0)).store(&mut lost);
+        remember_restored(&mut group.restored, place, &lost);
     }
 }
 
 /// Remembers which particles were not finite. `[V8]`
 #[cold]
-fn remember_restored<L: Lane>(group: &mut Group, place: usize, healthy: L::Mask) {
-    let lanes = (0..L::LANES).filter(|&lane| !healthy.lane(lane));
-    group.restored.extend(lanes.map(|lane| (lane, place)));
+fn remember_restored(restored: &mut Vec<(usize, usize)>, place: usize, lost: &[f32]) {
+    for (lane, &lost) in lost.iter().enumerate() {
+        if lost != 0.0 {
+            restored.push((lane, place));
+        }
+    }
 }

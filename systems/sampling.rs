@@ -266,15 +266,15 @@ fn sample_bake(
     bake: Option<&BakeWeights>,
     player: Option<&ClipPlayer>,
 ) {
-    slot.group.bake.clear();
+    slot.bake.clear();
     if let Some(BakeWeights(now)) = bake {
         sample_own_bake(plan, slot, now);
     } else {
         slot.last_bake.clear();
         sample_clip_bake(plan, slot, player);
     }
-    if slot.group.bake.iter().all(|&weight| weight == 0.0) {
-        slot.group.bake.clear();
+    if slot.bake.iter().all(|&weight| weight == 0.0) {
+        slot.bake.clear();
     }
 }
 
@@ -283,7 +283,7 @@ fn sample_own_bake(plan: &Plan, slot: &mut Slot, now: &Vec<f32>) {
         slot.last_bake.clone_from(now);
     }
     for point in &slot.schedule.poses {
-        slot.group.bake.extend(plan.swings.iter().map(|swing| {
+        slot.bake.extend(plan.swings.iter().map(|swing| {
             let of = |weights: &[f32]| weights.get(swing.source).copied().unwrap_or(0.0);
             let (from, to) = (of(&slot.last_bake), of(now));
             // NaN fails every comparison, and so becomes 0.
@@ -302,17 +302,16 @@ fn sample_clip_bake(plan: &Plan, slot: &mut Slot, player: Option<&ClipPlayer>) {
         return;
     }
     for point in &slot.schedule.poses {
-        let start = slot.group.bake.len();
+        let start = slot.bake.len();
         let weights = plan.swings.iter().map(|swing| swing.bake_weight);
-        slot.group
-            .bake
+        slot.bake
             .extend(weights.map(|w| w.clamp_to(0.0, 1.0)));
         let Some(player) = player else { continue };
         let time = player.clip_time(point.time);
         for track in tracks.iter().filter(is_scalar) {
             let place = plan.swings.iter().position(|s| s.joint == track.joint);
             if let (Some(place), Some(weight)) = (place, track.sample_bake_weight(time)) {
-                slot.group.bake[start + place] = weight.clamp_to(0.0, 1.0);
+                slot.bake[start + place] = weight.clamp_to(0.0, 1.0);
             }
         }
     }

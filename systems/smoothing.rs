@@ -10,43 +10,75 @@ use crate::account::{Term, Witness};
 use crate::chain::LayerPlan;
 use crate::crowd::{Group, particle};
 use crate::lane::{Lane, LaneMask, Vec3x};
+use crate::systems::substeps::Pass;
 
 /// Smooths the ring of `layer`, if it is one that is smoothed.
 #[inline(always)]
-pub fn smooth_ring<L: Lane, W: Witness<L>>(layer: &LayerPlan, group: &mut Group, witness: &mut W) {
+pub fn smooth_ring<L: Lane, W: Witness<L>>(
+    pass: &Pass<L>,
+    layer: &LayerPlan,
+    group: &mut Group,
+    witness: &mut W,
+) {
     if layer.smoothing == 0.0 {
         return;
     }
-    let count = layer.members.len();
-    let mut before = core::mem::take(&mut group.ring);
-    before.clear();
-    before.resize(layer.members.len() * 3 * L::LANES, 0.0);
+    let mut numbers = core::mem::take(&mut group.ring);
+    numbers.clear();
+    numbers.resize(layer.members.len() * 3 * L::LANES, 0.0);
     for (&place, to) in layer
         .members
         .iter()
-        .zip(before.chunks_exact_mut(3 * L::LANES))
+        .zip(numbers.chunks_exact_mut(3 * L::LANES))
     {
         stand_in::<L>(group, place).store(to);
     }
-    let at = |k: usize| Vec3x::<L>::load(&before[(k % count) * 3 * L::LANES..]);
-    let smoothed = |k: usize| {
-        let (own, left, right) = (at(k), at(k + count - 1), at(k + 1));
-        own + ((left - own) + (right - own)) * L::splat(0.5) * L::splat(layer.smoothing)
+    let ring = Ring {
+        before: &numbers,
+        count: layer.members.len(),
+        smoothing: layer.smoothing,
     };
-    let (centre, widening) = widening(layer, &smoothed);
-    for k in 0..count {
-        let position = centre + (smoothed(k) - centre) * widening;
+    let (centre, widening) = widening::<L>(layer, &ring);
+    for (k, &place) in layer.members.iter().enumerate() {
+        let position = centre + (ring.smoothed::<L>(k) - centre) * widening;
         let touches = touches::<L>(layer, group, k);
-        let own = &mut group.particles[layer.members[k] * particle::COMPONENTS * L::LANES..];
+        let own = &mut group.particles[place * particle::COMPONENTS * L::LANES..];
         let known = Vec3x::<L>::load(&own[particle::POSITION * L::LANES..]);
         let position = Vec3x::select(touches | !known.finite(), known, position);
-        position.store(&mut own[particle::POSITION * L::LANES..]);
+        pass.pen
+            .put_vector(position, &mut own[particle::POSITION * L::LANES..]);
         if W::LISTENS {
-            let moved = position - at(k);
-            witness.note(layer.members[k], Term::Smoothing(layer.source), moved);
+            let moved = position - ring.at(k);
+            witness.note(place, Term::Smoothing(layer.source), moved);
         }
     }
-    group.ring = before;
+    group.ring = numbers;
+}
+
+/// A ring before it is smoothed.
+struct Ring<'r> {
+    /// `[member][x y z][lane]`
+    before: &'r [f32],
+    count: usize,
+    smoothing: f32,
+}
+
+impl Ring<'_> {
+    #[inline(always)]
+    fn at<L: Lane>(&self, k: usize) -> Vec3x<L> {
+        Vec3x::load(&self.before[(k % self.count) * 3 * L::LANES..])
+    }
+
+    /// Member `k` nearer to the middle of its neighbours. `[M1]`
+    #[inline(always)]
+    fn smoothed<L: Lane>(&self, k: usize) -> Vec3x<L> {
+        let (own, left, right) = (
+            self.at::<L>(k),
+            self.at::<L>(k + self.count - 1),
+            self.at::<L>(k + 1),
+        );
+        own + ((left - own) + (right - own)) * L::splat(0.5) * L::splat(self.smoothing)
+    }
 }
 
 /// The particle at `place`; one that is not finite, which resolve will put at rest, is stood in for by its anchor, so that
@@ -66,14 +98,14 @@ fn stand_in<L: Lane>(group: &Group, place: usize) -> Vec3x<L> {
 
 /// Centre of the smoothed ring, and by how much to widen it about that: never below 1. `[M2]`
 #[inline(always)]
-fn widening<L: Lane>(layer: &LayerPlan, smoothed: &impl Fn(usize) -> Vec3x<L>) -> (Vec3x<L>, L) {
-    let count = layer.members.len();
+fn widening<L: Lane>(layer: &LayerPlan, ring: &Ring) -> (Vec3x<L>, L) {
+    let count = ring.count;
     let mut sum = Vec3x::splat([0.0; 3]);
     let mut length = L::splat(0.0);
     for k in 0..count {
-        let own = smoothed(k);
+        let own = ring.smoothed::<L>(k);
         sum = sum + own;
-        let side = smoothed((k + 1) % count) - own;
+        let side = ring.smoothed((k + 1) % count) - own;
         length = length + side.length_squared().sqrt();
     }
     let centre = sum * L::splat(1.0 / count as f32);
@@ -87,9 +119,12 @@ fn widening<L: Lane>(layer: &LayerPlan, smoothed: &impl Fn(usize) -> Vec3x<L>) -
 /// Whether one of the links at member `k` touched something in the first pass. `[M3]`
 #[inline(always)]
 fn touches<L: Lane>(layer: &LayerPlan, group: &Group, k: usize) -> L::Mask {
-    let hit = |link: usize| {
-        let hits = L::load(&group.links[(layer.first_link + link) * L::LANES..]);
-        L::splat(0.0).lt(hits)
-    };
-    hit(k) | hit((k + layer.links - 1) % layer.links)
+    link_hit::<L>(layer, group, k)
+        | link_hit::<L>(layer, group, (k + layer.links - 1) % layer.links)
+}
+
+#[inline(always)]
+fn link_hit<L: Lane>(layer: &LayerPlan, group: &Group, link: usize) -> L::Mask {
+    let hits = L::load(&group.links[(layer.first_link + link) * L::LANES..]);
+    L::splat(0.0).lt(hits)
 }

@@ -3,32 +3,31 @@
 //! Runs in [`FrameSystems::Substeps`], once per frame. Reads the poses and properties in the lanes; writes particles and
 //! results.
 //!
-//! Each substep places the static colliders and then runs, depth after depth, integration → collision → chain collision → smoothing → resolve. A
-//! deeper joint sees its parent resolved in the same substep.
+//! A squad moves as a whole: all its lanes whose frames are cut alike take their substeps together ([`mod@frame`] has
+//! their order), those that are cut otherwise keep their bits meanwhile and take theirs after.
+
+use core::marker::PhantomData;
 
 use bevy_ecs::prelude::*;
-use bevy_math::Vec3;
 use rayon::prelude::*;
 
 use super::FrameSystems;
-use super::chain_collision::collide_links;
-use super::collision::collide_particles;
-use super::forces::Forces;
-use super::integration::{aim_rotation, hang_joint, integrate_particle};
-use super::motion::carry_particles;
-use super::placement::place_statics;
-use super::resolve::resolve_joints;
-use super::smoothing::smooth_ring;
-use crate::account::{Account, Notes, Unwatched, Witness};
-use crate::crowd::{Crowds, Group, Slot, motion, particle, result};
-use crate::lane::{Lane, Vec3x};
+use crate::account::Unwatched;
+use crate::crowd::{Crowd, Crowds, Form, Group, Slot, Squad, motion};
+use crate::lane::Lane;
 use crate::plan::Plan;
-use crate::pose::Rigid;
-use crate::profile::{
-    JointOrder, ParallelEpsilon, RestPose, RootPolicy, SubstepPolicy, SwingProfile,
-};
-use crate::rotation::Rotation;
-use crate::substep::{FrameSchedule, Substep};
+use crate::plan::chains::ChainRows;
+use crate::plan::constant::{PerActor, PerChain, Spread};
+use crate::profile::SwingProfile;
+use crate::substep::FrameSchedule;
+
+mod explain;
+mod frame;
+mod joining;
+
+pub use frame::{Pass, run_frame};
+
+use frame::{Frame, run_lanes};
 
 /// How many threads share the actors of a frame; results do not depend on it.
 #[derive(Resource, Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -48,284 +47,264 @@ pub fn add(schedule: &mut Schedule) {
     schedule.add_systems(run_substeps.in_set(FrameSystems::Substeps));
 }
 
-/// Runs `work` on every slot that has an actor whose frame is not idle, on threads where that pays.
+fn is_busy(slot: &Slot) -> bool {
+    slot.actor.is_some() && !slot.schedule.idle
+}
+
+/// Runs `work` on every squad in which somebody's frame is not idle, on threads where that pays.
 ///
-/// Slots share nothing but the plan, so the order does not matter.
+/// Squads share nothing but the plan, so the order does not matter.
+pub fn for_each_squad(
+    crowds: &mut Crowds,
+    workers: Workers,
+    work: impl Fn(&Plan, &mut Squad) + Sync,
+) {
+    let in_crowd = |crowd: &Crowd| -> usize {
+        let slots = crowd.squads.iter().flat_map(|squad| &squad.slots);
+        let busy = slots.filter(|slot| is_busy(slot));
+        let steps: usize = busy.map(|slot| slot.schedule.substeps.len()).sum();
+        steps * crowd.plan.swings.len()
+    };
+    let is_used = |squad: &Squad| squad.slots.iter().any(is_busy);
+    let pays = || crowds.0.iter().map(in_crowd).sum::<usize>() > PARALLEL_ABOVE;
+    if workers == Workers::Pool && pays() {
+        crowds.0.par_iter_mut().for_each(|crowd| {
+            let squads = crowd.squads.par_iter_mut();
+            let used = squads.filter(|squad| is_used(squad));
+            used.for_each(|squad| work(&crowd.plan, squad));
+        });
+    } else {
+        for crowd in &mut crowds.0 {
+            let used = crowd.squads.iter_mut().filter(|squad| is_used(squad));
+            used.for_each(|squad| work(&crowd.plan, squad));
+        }
+    }
+}
+
+/// Runs `work` on every slot whose actor's frame is not idle, see [`for_each_squad`].
 pub fn for_each_slot(
     crowds: &mut Crowds,
     workers: Workers,
     work: impl Fn(&Plan, &mut Slot) + Sync,
 ) {
-    for crowd in &mut crowds.0 {
-        let plan = &crowd.plan;
-        let busy = |slot: &Slot| slot.actor.is_some() && !slot.schedule.idle;
-        let steps = crowd.slots.iter().filter(|slot| busy(slot));
-        let steps: usize = steps.map(|slot| slot.schedule.substeps.len()).sum();
-        if workers == Workers::Pool && steps * plan.swings.len() > PARALLEL_ABOVE {
-            let slots = crowd.slots.par_iter_mut().filter(|slot| busy(slot));
-            slots.for_each(|slot| work(plan, slot));
-        } else {
-            let slots = crowd.slots.iter_mut().filter(|slot| busy(slot));
-            slots.for_each(|slot| work(plan, slot));
-        }
-    }
-}
-
-fn run_substeps(mut crowds: ResMut<Crowds>, workers: Res<Workers>) {
-    for_each_slot(&mut crowds, *workers, |plan, slot| {
-        let (profile, schedule) = (&slot.profile, &slot.schedule);
-        match &mut slot.watched {
-            None => {
-                run_frame::<f32, _>(plan, profile, schedule, &mut slot.group, &mut Unwatched);
-            }
-            Some(watched) => explain_frame(plan, profile, schedule, &mut slot.group, watched),
-        }
+    for_each_squad(crowds, workers, |plan, squad| {
+        let busy = squad.slots.iter_mut().filter(|slot| is_busy(slot));
+        busy.for_each(|slot| work(plan, slot));
     });
 }
 
-/// Runs all substeps of a frame for the actors in the lanes of `group`, which share the schedule; `witness` hears what
-/// moves the particles.
-pub fn run_frame<L: Lane, W: Witness<L>>(
-    plan: &Plan,
-    profile: &SwingProfile,
-    schedule: &FrameSchedule,
-    group: &mut Group,
-    witness: &mut W,
-) {
-    run_frame_noting::<L, W>(plan, profile, schedule, group, witness, &mut |_, _, _| {});
+fn run_substeps(mut crowds: ResMut<Crowds>, workers: Res<Workers>) {
+    for_each_squad(&mut crowds, *workers, run_squad);
 }
 
-/// As [`run_frame`]; `noted` is called after each substep.
-fn run_frame_noting<L: Lane, W: Witness<L>>(
-    plan: &Plan,
-    profile: &SwingProfile,
-    schedule: &FrameSchedule,
-    group: &mut Group,
-    witness: &mut W,
-    noted: &mut impl FnMut(&Substep, &Group, &mut W),
-) {
-    group.restored.clear();
-    let hips = root_correction::<L>(plan, profile, group, schedule);
-    if schedule.reset {
-        rest_particles::<L>(plan, group, profile, hips(group, 0));
+fn run_squad(plan: &Plan, squad: &mut Squad) {
+    let Squad { form, slots, group } = squad;
+    for slot in slots.iter_mut() {
+        slot.restored.clear();
     }
-    let parts = group.motion.len() / (motion::COMPONENTS * L::LANES);
-    let carry_now = |index: usize| index < parts && (parts > 1 || index == 0);
-    if schedule.substeps.is_empty() && carry_now(0) {
-        carry_particles::<L, W>(plan, group, 0, profile.world_inertia, witness);
+    match form {
+        Form::Alone => run_alone(plan, &mut slots[0], group),
+        Form::Actors => run_actors(plan, slots, group),
+        Form::Chains(rows) => run_chains(rows, &mut slots[0], group),
     }
-    // A pass is what runs between two resolves: one substep, or all of the frame's.
-    let length = if is_joint_major(profile, schedule) {
-        schedule.substeps.len().max(1)
-    } else {
-        1
+}
+
+fn run_alone(plan: &Plan, slot: &mut Slot, group: &mut Group) {
+    group.active.clear();
+    lay_motion(core::slice::from_ref(slot), group);
+    lay_wind(core::slice::from_ref(slot), group);
+    let frame = Frame {
+        plan,
+        profile: &slot.profile,
+        schedule: &slot.schedule,
+        chains: None,
     };
-    for (index, substeps) in schedule.substeps.chunks(length).enumerate() {
-        if carry_now(index) {
-            carry_particles::<L, W>(plan, group, index, profile.world_inertia, witness);
+    match &mut slot.watched {
+        None => run_lanes::<f32, PerActor, _>(frame, group, &mut Unwatched),
+        Some(watched) => explain::explain_frame(frame, group, watched),
+    }
+    let restored = group.restored.drain(..);
+    slot.restored.extend(restored.map(|(_, place)| place));
+}
+
+fn run_chains(rows: &ChainRows, slot: &mut Slot, group: &mut Group) {
+    group.active.clear();
+    lay_motion(core::slice::from_ref(slot), group);
+    lay_wind(core::slice::from_ref(slot), group);
+    let frame = Frame {
+        plan: &rows.plan,
+        profile: &slot.profile,
+        schedule: &slot.schedule,
+        chains: Some(rows),
+    };
+    run_wide::<PerChain>(frame, group);
+    for (lane, row) in group.restored.drain(..) {
+        slot.restored.extend(rows.places[row][lane]);
+    }
+    slot.restored.sort_unstable();
+    slot.restored.dedup();
+}
+
+/// Runs the lanes class by class: those whose frames are cut alike together.
+fn run_actors(plan: &Plan, slots: &mut [Slot], group: &mut Group) {
+    lay_motion(slots, group);
+    lay_wind(slots, group);
+    let mut waiting = slots.iter().zip(0..).fold(0_u64, |waiting, (slot, lane)| {
+        waiting | u64::from(is_busy(slot)) << lane
+    });
+    while waiting != 0 {
+        let first = waiting.trailing_zeros() as usize;
+        let (profile, schedule) = (&slots[first].profile, &slots[first].schedule);
+        let alike = |slot: &Slot| slot.profile == *profile && schedule.is_cut_like(&slot.schedule);
+        // Not even a NaN in a profile keeps an actor from being like itself.
+        let mut class = 1_u64 << first;
+        for (lane, slot) in slots.iter().enumerate() {
+            class |= u64::from(waiting >> lane & 1 == 1 && alike(slot)) << lane;
         }
-        let last = &substeps[substeps.len() - 1];
-        let hips = hips(group, last.pose);
-        let fresh = schedule.reset && index == 0;
-        run_pass::<L, W>(plan, profile, substeps, hips, fresh, group, witness);
-        noted(last, group, witness);
-    }
-    if schedule.reset {
-        forget_speed::<L>(plan, group);
-        group.results_before.clone_from(&group.results);
-    }
-}
-
-/// Settling is substep-major under every profile: each of its substeps collides.
-fn is_joint_major(profile: &SwingProfile, schedule: &FrameSchedule) -> bool {
-    profile.order == JointOrder::JointMajor
-        && profile.substeps == SubstepPolicy::Frame
-        && !schedule.reset
-}
-
-/// One pass: the order of `[5.2]`. `substeps` is one substep, or, joint-major, all of a frame, which share their pose:
-/// each joint then integrates all of them in turn before its depth is finished once.
-#[inline(always)]
-fn run_pass<L: Lane, W: Witness<L>>(
-    plan: &Plan,
-    profile: &SwingProfile,
-    substeps: &[Substep],
-    hips: Vec3x<L>,
-    fresh: bool,
-    group: &mut Group,
-    witness: &mut W,
-) {
-    let last = &substeps[substeps.len() - 1];
-    core::mem::swap(&mut group.results, &mut group.results_before);
-    place_statics::<L>(plan, group, last.pose, fresh);
-    let mut forces = Forces::new(group, last, hips);
-    for (depth, places) in plan.depths.iter().enumerate() {
-        for place in places.clone() {
-            for (index, substep) in substeps.iter().enumerate() {
-                if index > 0 && !substep.from_rest {
-                    aim_rotation::<L>(plan, place, group);
-                }
-                forces.set_step(group, substep);
-                integrate_particle(plan, place, group, profile, substep, &forces, witness);
-            }
+        waiting &= !class;
+        group.active.clear();
+        if class.count_ones() as usize != group.lanes {
+            let turn = |lane: usize| f32::from(u8::from(class >> lane & 1 == 1));
+            group.active.extend((0..group.lanes).map(turn));
         }
-        let (places, from_rest) = (places.clone(), last.from_rest);
-        collide_particles::<L, W>(plan, places.clone(), group, from_rest, profile, witness);
-        join_chains::<L, W>(plan, depth, group, profile.parallel_epsilon, witness);
-        resolve_joints::<L, W>(plan, places, group, profile, last.pose, witness);
+        let frame = Frame {
+            plan,
+            profile,
+            schedule,
+            chains: None,
+        };
+        run_wide::<PerActor>(frame, group);
+    }
+    for (lane, place) in group.restored.drain(..) {
+        slots[lane].restored.push(place);
     }
 }
 
-/// Runs a frame and keeps the account of each substep of one swing joint.
-fn explain_frame(
-    plan: &Plan,
-    profile: &SwingProfile,
-    schedule: &FrameSchedule,
-    group: &mut Group,
-    (swing, accounts): &mut (usize, Vec<Account>),
-) {
-    accounts.clear();
-    let Some(place) = plan.place_of_swing.get(*swing).copied().flatten() else {
-        run_frame::<f32, _>(plan, profile, schedule, group, &mut Unwatched);
-        return;
-    };
-    let mut notes = Notes {
-        place,
-        terms: Vec::new(),
-    };
-    let at = |group: &Group, component: usize| -> Vec3 {
-        Vec3x::load(&group.particles[place * particle::COMPONENTS + component..]).into()
-    };
-    let mut before = at(group, particle::POSITION);
-    if schedule.reset {
-        // A reset forgets where the particle was.
-        before = Vec3::NAN;
+/// Work that is done in lanes of any width.
+pub(super) trait WideTask {
+    /// What it gives.
+    type Output;
+    /// Does it in the lanes of `L`.
+    fn on<L: Lane>(self) -> Self::Output;
+}
+
+/// Does `task` on the registers that have `lanes` lanes.
+pub(super) fn enter_wide<T: WideTask>(lanes: usize, task: T) -> T::Output {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use crate::instruction_set::InstructionSet;
+        use crate::lane::x86::{Avx2, Avx512, Sse2};
+        match lanes {
+            8 => return task.on::<Sse2>(),
+            16 if InstructionSet::Avx2.is_available() => return task.on::<Avx2>(),
+            32 if InstructionSet::Avx512.is_available() => return task.on::<Avx512>(),
+            _ => {}
+        }
     }
-    run_frame_noting::<f32, _>(
+    #[cfg(not(target_arch = "x86_64"))]
+    if lanes == 4 {
+        return task.on::<crate::lane::Wide<4>>();
+    }
+    unreachable!("groups are as wide as an instruction set of this processor");
+}
+
+/// Runs a frame in the lanes of `group`.
+fn run_wide<S: Spread>(frame: Frame, group: &mut Group) {
+    struct Run<'a, S>(Frame<'a>, &'a mut Group, PhantomData<S>);
+    impl<S: Spread> WideTask for Run<'_, S> {
+        type Output = ();
+        fn on<L: Lane>(self) {
+            run_lanes::<L, S, _>(self.0, self.1, &mut Unwatched);
+        }
+    }
+    enter_wide(group.lanes, Run(frame, group, PhantomData::<S>));
+}
+
+/// Runs a frame of the actors in the lanes of `group`, on the widest registers that fit; all share `profile` and
+/// `schedule`. Groups of [`crate::instruction_set::InstructionSet::widths`] lanes, or of one.
+///
+/// # Panics
+/// For groups of another width.
+pub fn run_group(plan: &Plan, profile: &SwingProfile, schedule: &FrameSchedule, group: &mut Group) {
+    frame::lay_times(schedule, group);
+    let frame = Frame {
         plan,
         profile,
         schedule,
-        group,
-        &mut notes,
-        &mut |substep, group, notes| {
-            let after = at(group, particle::POSITION);
-            let terms = core::mem::take(&mut notes.terms);
-            let sum: Vec3 = terms.iter().map(|(_, moved)| *moved).sum();
-            accounts.push(Account {
-                time: substep.time,
-                before: if before.is_nan() { after - sum } else { before },
-                after,
-                correction: at(group, particle::CORRECTION),
-                terms,
-            });
-            before = after;
-        },
-    );
-}
-
-/// Chain collision, smoothing, and chain collision again where something was smoothed. `[5.2]`
-#[inline(always)]
-fn join_chains<L: Lane, W: Witness<L>>(
-    plan: &Plan,
-    depth: usize,
-    group: &mut Group,
-    parallel: ParallelEpsilon,
-    witness: &mut W,
-) {
-    let layers = || {
-        plan.layers_of_depth[depth]
-            .iter()
-            .map(|&layer| &plan.layers[layer])
+        chains: None,
     };
-    for layer in layers() {
-        collide_links::<L, W>(plan, layer, group, parallel, witness);
-    }
-    for layer in layers() {
-        smooth_ring::<L, W>(layer, group, witness);
-    }
-    if layers().any(|layer| layer.smoothing > 0.0) {
-        for layer in layers() {
-            collide_links::<L, W>(plan, layer, group, parallel, witness);
-        }
+    if group.lanes == 1 {
+        run_lanes::<f32, PerActor, _>(frame, group, &mut Unwatched);
+    } else {
+        run_wide::<PerActor>(frame, group);
     }
 }
 
-/// hips of `[S1]` for each pose of the frame; remembers the frame's for the next one.
-fn root_correction<L: Lane>(
-    plan: &Plan,
+/// As [`run_group`], for one actor whose chains lie in the lanes of `group`.
+///
+/// # Panics
+/// For groups of another width than `rows`.
+pub fn run_rows(
+    rows: &ChainRows,
     profile: &SwingProfile,
-    group: &mut Group,
     schedule: &FrameSchedule,
-) -> impl Fn(&Group, usize) -> Vec3x<L> + use<L> {
-    let joints = plan.rest.len();
-    let root = plan.root_correction;
-    let policy = profile.root;
-    let nowhere = Vec3x::splat([0.0; 3]);
-    let hips_at = move |group: &Group, pose: usize| {
-        root.map_or(nowhere, |joint| {
-            Vec3x::load(&group.models[group.pose_offset(pose, joint, joints)..])
-        })
+    group: &mut Group,
+) {
+    frame::lay_times(schedule, group);
+    let frame = Frame {
+        plan: &rows.plan,
+        profile,
+        schedule,
+        chains: Some(rows),
     };
-    let mut delta = nowhere;
-    if let Some(last) = schedule.poses.len().checked_sub(1) {
-        let now = hips_at(group, last);
-        if !schedule.reset {
-            delta = now - Vec3x::load(&group.last_hips);
+    run_wide::<PerChain>(frame, group);
+}
+
+/// Lays the motion of each slot into its lanes; nothing where nobody moved. `[S2]`
+fn lay_motion(slots: &[Slot], group: &mut Group) {
+    group.motion.clear();
+    let busy = || slots.iter().enumerate().filter(|(_, slot)| is_busy(slot));
+    let longest = busy().map(|(_, slot)| slot.motion.len()).max().unwrap_or(0);
+    if longest == 0 {
+        return;
+    }
+    let lanes = group.lanes;
+    group.motion.resize(longest * lanes, 0.0);
+    for (lane, slot) in busy() {
+        let own = if slots.len() == 1 {
+            0..lanes
+        } else {
+            lane..lane + 1
+        };
+        for (number, &value) in slot.motion.iter().enumerate() {
+            group.motion[number * lanes..][own.clone()].fill(value);
         }
-        now.store(&mut group.last_hips);
     }
-    move |group, pose| match policy {
-        RootPolicy::Shift => hips_at(group, pose),
-        RootPolicy::FrameDelta => delta,
-        RootPolicy::Off => nowhere,
+    debug_assert_eq!(longest % motion::COMPONENTS, 0, "motion comes in whole parts");
+}
+
+/// Lays the wind of each slot and the times of its substeps into its lanes; nothing where the air is still. `[W1]`
+fn lay_wind(slots: &[Slot], group: &mut Group) {
+    group.winds.clear();
+    group.times.clear();
+    let busy = || slots.iter().enumerate().filter(|(_, slot)| is_busy(slot));
+    if !busy().any(|(_, slot)| slot.wind.is_some()) {
+        return;
+    }
+    let lanes = group.lanes;
+    let most = busy().map(|(_, slot)| slot.schedule.substeps.len()).max();
+    group.winds.resize(lanes, None);
+    group.times.resize(most.unwrap_or(0) * lanes, 0.0);
+    for (lane, slot) in busy() {
+        let own = if slots.len() == 1 {
+            0..lanes
+        } else {
+            lane..lane + 1
+        };
+        group.winds[own.clone()].fill(slot.wind.clone());
+        for (index, substep) in slot.schedule.substeps.iter().enumerate() {
+            group.times[index * lanes..][own.clone()].fill(substep.time);
+        }
     }
 }
 
-/// Puts every particle at rest in the pose of the reset. `[S10]`
-fn rest_particles<L: Lane>(plan: &Plan, group: &mut Group, profile: &SwingProfile, hips: Vec3x<L>) {
-    let still = Substep {
-        pose: 0,
-        step: 0.0,
-        from_rest: true,
-        prewarm: true,
-        time: 0.0,
-    };
-    group.particles.fill(0.0);
-    group.velocities.fill(0.0);
-    let forces = Forces::new(group, &still, hips);
-    for place in 0..plan.swings.len() {
-        hang_joint::<L>(plan, place, group, profile, 0, &forces);
-        rest_particle::<L>(plan, group, profile, place);
-    }
-}
-
-fn rest_particle<L: Lane>(plan: &Plan, group: &mut Group, profile: &SwingProfile, place: usize) {
-    let swing = &plan.swings[place];
-    let local = match profile.rest_pose {
-        RestPose::Animated => group.local::<L>(0, swing.joint, plan.rest.len()),
-        RestPose::Bind => Rigid::splat(plan.rest_locals[place]),
-    };
-    let own = &mut group.particles[place * particle::COMPONENTS * L::LANES..];
-    let origin = Vec3x::load(&own[particle::ORIGIN * L::LANES..]);
-    let correction = Vec3x::load(&own[particle::CORRECTION * L::LANES..]);
-    let rest = Rotation::load(&own[particle::REST * L::LANES..]);
-    let reach = rest.rotate(Vec3x::splat(swing.axis)) * L::splat(swing.length);
-    let position = origin - correction + reach;
-    position.store(&mut own[particle::POSITION * L::LANES..]);
-    position.store(&mut own[particle::PREVIOUS * L::LANES..]);
-    rest.store(&mut own[particle::ROTATION * L::LANES..]);
-    let to = &mut group.results[place * result::COMPONENTS * L::LANES..];
-    local.r.store(&mut to[result::ROTATION * L::LANES..]);
-    (origin + reach).store(&mut to[result::POSITION * L::LANES..]);
-    local.t.store(&mut to[result::TRANSLATION * L::LANES..]);
-}
-
-/// After settling nothing has speed. `[S10]`
-fn forget_speed<L: Lane>(plan: &Plan, group: &mut Group) {
-    for place in 0..plan.swings.len() {
-        let own = &mut group.particles[place * particle::COMPONENTS * L::LANES..];
-        let position = Vec3x::<L>::load(&own[particle::POSITION * L::LANES..]);
-        position.store(&mut own[particle::PREVIOUS * L::LANES..]);
-    }
-    group.velocities.fill(0.0);
-}

@@ -8,11 +8,10 @@ use bevy_math::{Quat, Vec3};
 
 use super::FrameSystems;
 use super::footing::report_feet;
-use super::preparation::Seat;
 use crate::account::Explanation;
 use crate::chain::ChainReadout;
 use crate::channel::ChannelPose;
-use crate::crowd::{Crowds, Slot, particle, result};
+use crate::crowd::{ActorState, Crowds, Seat, Slot, particle, result};
 use crate::lane::Vec3x;
 use crate::layer::LayerReadout;
 use crate::plan::{Plan, SwingPlan};
@@ -46,19 +45,21 @@ fn write_poses(
         &mut actors
     {
         let crowd = &crowds.0[seat.crowd];
-        let slot = &crowd.slots[seat.slot];
+        let squad = &crowd.squads[seat.squad];
+        let slot = &squad.slots[seat.slot];
         if slot.schedule.idle {
             continue;
         }
-        write_local_pose(&crowd.plan, slot, &mut local);
+        let state = squad.actor(seat.slot);
+        write_local_pose(&crowd.plan, slot, &state, &mut local);
         if let Some(mut model) = model {
             write_model_pose(&crowd.plan, &local, &mut model);
         }
         if let Some(mut readout) = readout {
-            write_readout(&crowd.plan, slot, &mut readout);
+            write_readout(&crowd.plan, slot, &state, &mut readout);
         }
         if let Some(mut chains) = chains {
-            write_chain_readout(&crowd.plan, slot, &mut chains);
+            write_chain_readout(&crowd.plan, &state, &mut chains);
         }
         if let (Some(mut explained), Some((_, accounts))) = (explained, &slot.watched) {
             explained.substeps.clone_from(accounts);
@@ -84,21 +85,18 @@ struct Shown {
 }
 
 /// The result of one joint at the frame's time, between the last two substeps. `[T2]`
-fn shown_result(slot: &Slot, place: usize) -> Shown {
-    let read = |results: &[f32]| {
-        let own = &results[place * result::COMPONENTS..];
-        Shown {
-            rotation: Rotation::load(&own[result::ROTATION..]),
-            particle: Vec3x::load(&own[result::POSITION..]),
-            translation: Vec3x::load(&own[result::TRANSLATION..]),
-        }
+fn shown_result(slot: &Slot, state: &ActorState, place: usize) -> Shown {
+    let read = |own: [f32; result::COMPONENTS]| Shown {
+        rotation: Rotation::load(&own[result::ROTATION..]),
+        particle: Vec3x::load(&own[result::POSITION..]),
+        translation: Vec3x::load(&own[result::TRANSLATION..]),
     };
-    let last = read(&slot.group.results);
+    let last = read(state.result(place));
     let blend = slot.schedule.blend;
     if blend >= 1.0 {
         return last;
     }
-    let before = read(&slot.group.results_before);
+    let before = read(state.result_before(place));
     Shown {
         rotation: rotation::slerp(before.rotation, last.rotation, blend),
         particle: before.particle.lerp(last.particle, blend),
@@ -112,10 +110,10 @@ fn slid(swing: &SwingPlan, shown: &Shown) -> Option<Vec3> {
     Some(Vec3::from(shown.translation) / Vec3::from_array(slide.scale))
 }
 
-fn write_local_pose(plan: &Plan, slot: &Slot, local: &mut LocalPose) {
+fn write_local_pose(plan: &Plan, slot: &Slot, state: &ActorState, local: &mut LocalPose) {
     local.0.clone_from(&slot.shown);
     for (place, swing) in plan.swings.iter().enumerate() {
-        let shown = shown_result(slot, place);
+        let shown = shown_result(slot, state, place);
         let to = &mut local.0[swing.joint];
         match slid(swing, &shown) {
             Some(translation) => {
@@ -146,19 +144,19 @@ fn write_model_pose(plan: &Plan, local: &LocalPose, model: &mut ModelPose) {
     debug_assert_eq!(composed, Ok(()), "joints come parents first");
 }
 
-fn write_readout(plan: &Plan, slot: &Slot, readout: &mut SwingReadout) {
+fn write_readout(plan: &Plan, slot: &Slot, state: &ActorState, readout: &mut SwingReadout) {
     readout.0.clear();
     let places = plan.place_of_swing.iter();
     readout
         .0
-        .extend(places.map(|place| place.map(|place| read_swing(plan, slot, place))));
+        .extend(places.map(|place| place.map(|place| read_swing(plan, slot, state, place))));
 }
 
-fn write_chain_readout(plan: &Plan, slot: &Slot, readout: &mut ChainReadout) {
+fn write_chain_readout(plan: &Plan, state: &ActorState, readout: &mut ChainReadout) {
     readout.0.clear();
     readout.0.extend(plan.layers.iter().map(|layer| {
-        let hits = &slot.group.links[layer.first_link..][..layer.links];
-        hits.iter().map(|&hits| hits as u32).collect()
+        let links = layer.first_link..layer.first_link + layer.links;
+        links.map(|link| state.link_hits(link) as u32).collect()
     }));
 }
 
@@ -174,9 +172,9 @@ fn last_step(slot: &Slot) -> f32 {
     }
 }
 
-fn read_swing(plan: &Plan, slot: &Slot, place: usize) -> SwingResult {
-    let shown = shown_result(slot, place);
-    let own = &slot.group.particles[place * particle::COMPONENTS..];
+fn read_swing(plan: &Plan, slot: &Slot, state: &ActorState, place: usize) -> SwingResult {
+    let shown = shown_result(slot, state, place);
+    let own = state.particle(place);
     let normal: Vec3 = Vec3x::load(&own[particle::HIT_NORMAL..]).into();
     let at: Vec3 = Vec3x::load(&own[particle::HIT_POSITION..]).into();
     let now: Vec3 = Vec3x::load(&own[particle::POSITION..]).into();
@@ -202,7 +200,7 @@ fn read_swing(plan: &Plan, slot: &Slot, place: usize) -> SwingResult {
 
 /// Passes on what had to be put at rest, and names a joint the first time. `[B6]` `[V8]`
 fn report_health(plan: &Plan, slot: &Slot, actor: Entity, health: &mut PoseHealth) {
-    if health.invalid.is_empty() && slot.invalid.is_empty() && slot.group.restored.is_empty() {
+    if health.invalid.is_empty() && slot.invalid.is_empty() && slot.restored.is_empty() {
         return;
     }
     health.invalid.clear();
@@ -211,7 +209,7 @@ fn report_health(plan: &Plan, slot: &Slot, actor: Entity, health: &mut PoseHealt
             tracing::warn!(%actor, joint, "the animated transform is not finite; the joint takes its rest pose");
         }
     }
-    for &(_, place) in &slot.group.restored {
+    for &place in &slot.restored {
         let joint = plan.swings[place].joint;
         if health.note(joint) {
             tracing::warn!(%actor, joint, "the particle is not finite; the joint is put at rest");

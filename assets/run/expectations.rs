@@ -415,12 +415,12 @@ fn deflection(stage: &Stage, actor: usize, swing: usize) -> Seen {
 
 /// The largest relative change of a bone's length after the frame's last substep.
 fn length_error(stage: &Stage, actor: usize) -> Seen {
-    worst_joint(stage, actor, |plan, group, place| {
+    worst_joint(stage, actor, |plan, state, place| {
         if plan.swings[place].slide.is_some() {
             // It has no bone that could change its length.
             return 0.0;
         }
-        let own = &group.particles[place * particle::COMPONENTS..];
+        let own = state.particle(place);
         let tip = Vec3x::<f32>::load(&own[particle::POSITION..])
             + Vec3x::load(&own[particle::CORRECTION..]);
         let bone = tip - Vec3x::load(&own[particle::ORIGIN..]);
@@ -431,9 +431,9 @@ fn length_error(stage: &Stage, actor: usize) -> Seen {
 fn penetration(stage: &Stage, actor: usize) -> Seen {
     let seat = stage.host.world.get::<Seat>(stage.actors[actor])?;
     let crowd = &stage.host.world.resource::<Crowds>().0[seat.crowd];
-    let parallel = crowd.slots[seat.slot].profile.parallel_epsilon;
-    worst_joint(stage, actor, |plan, group, place| {
-        deepest_penetration(plan, group, place, parallel)
+    let parallel = crowd.squads[seat.squad].slots[seat.slot].profile.parallel_epsilon;
+    worst_joint(stage, actor, |plan, state, place| {
+        deepest_penetration(plan, state, place, parallel)
     })
 }
 
@@ -446,13 +446,13 @@ fn badness(value: f32) -> f32 {
 fn worst_joint(
     stage: &Stage,
     actor: usize,
-    measure: impl Fn(&crate::plan::Plan, &crate::crowd::Group, usize) -> f32,
+    measure: impl Fn(&crate::plan::Plan, &crate::crowd::ActorState, usize) -> f32,
 ) -> Seen {
     let seat = stage.host.world.get::<Seat>(stage.actors[actor])?;
     let crowd = &stage.host.world.resource::<Crowds>().0[seat.crowd];
-    let group = &crowd.slots[seat.slot].group;
+    let state = crowd.squads[seat.squad].actor(seat.slot);
     let values =
-        (0..crowd.plan.swings.len()).map(|place| (measure(&crowd.plan, group, place), place));
+        (0..crowd.plan.swings.len()).map(|place| (measure(&crowd.plan, &state, place), place));
     let worst = values.max_by(|a, b| badness(a.0).total_cmp(&badness(b.0)));
     let (value, place) = worst?;
     Some((value, stage.rig.describe(crowd.plan.swings[place].joint)))

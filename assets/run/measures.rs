@@ -7,7 +7,7 @@ use std::fmt;
 use bevy_math::{Quat, Vec3};
 
 use super::Stage;
-use crate::crowd::{Crowd, Crowds, Slot, particle};
+use crate::crowd::{ActorState, Crowd, Crowds, Slot, particle};
 use crate::euler;
 use crate::lane::Vec3x;
 use crate::pose::JointTransform;
@@ -123,11 +123,14 @@ impl Measures {
                 continue;
             };
             let crowd = &world.resource::<Crowds>().0[seat.crowd];
-            let slot = &crowd.slots[seat.slot];
+            let squad = &crowd.squads[seat.squad];
+            let slot = &squad.slots[seat.slot];
+            let state = squad.actor(seat.slot);
             let reset = world
                 .get::<ActorClock>(entity)
                 .is_some_and(|clock| clock.substeps == 0);
-            seen.look(&stage.rig, crowd, slot, readout, *placed, time, reset);
+            let parts = (slot, &state, readout);
+            seen.look(&stage.rig, crowd, parts, *placed, time, reset);
         }
     }
 
@@ -197,8 +200,7 @@ impl Seen {
         &mut self,
         rig: &Rig,
         crowd: &Crowd,
-        slot: &Slot,
-        readout: &SwingReadout,
+        (slot, state, readout): (&Slot, &ActorState, &SwingReadout),
         placed: WorldFromActor,
         time: f64,
         reset: bool,
@@ -226,10 +228,10 @@ impl Seen {
             self.deflection = self.deflection.max(result.deflection.to_degrees());
         }
         self.look_at_limits(rig, crowd, slot, readout);
-        self.look_at_rings(crowd, slot, time);
+        self.look_at_rings(crowd, state, time);
         for place in 0..crowd.plan.swings.len() {
             let parallel = slot.profile.parallel_epsilon;
-            let depth = deepest_penetration(&crowd.plan, &slot.group, place, parallel);
+            let depth = deepest_penetration(&crowd.plan, state, place, parallel);
             self.penetration = self.penetration.max(depth);
         }
         self.before = Some(frame);
@@ -272,10 +274,10 @@ impl Seen {
         }
     }
 
-    fn look_at_rings(&mut self, crowd: &Crowd, slot: &Slot, time: f64) {
+    fn look_at_rings(&mut self, crowd: &Crowd, state: &ActorState, time: f64) {
         for layer in crowd.plan.layers.iter().filter(|layer| layer.is_ring()) {
             let at = |member: usize| {
-                let own = &slot.group.particles[layer.members[member] * particle::COMPONENTS..];
+                let own = state.particle(layer.members[member]);
                 let shifted = Vec3x::<f32>::load(&own[particle::POSITION..]);
                 Vec3::from(shifted + Vec3x::load(&own[particle::CORRECTION..]))
             };

@@ -1,40 +1,91 @@
 //! The engine's substep kernel alone, fed with propagated poses as the port is with the hips' pose.
 
-use core::marker::PhantomData;
+use std::sync::Arc;
 
 use flounce::account::Unwatched;
 use flounce::crowd::{Group, RIGID, particle, result};
 use flounce::lane::Lane;
 use flounce::plan::Plan;
+use flounce::plan::chains::ChainRows;
 use flounce::pose::{JointTransform, ModelTransform, Rigid};
 use flounce::profile::SwingProfile;
 use flounce::substep::{FIXED_STEP, FrameSchedule, PosePoint, Substep, step_factor};
 use flounce::swing::ActorProperties;
-use flounce::systems::substeps::run_frame;
+use flounce::systems::substeps::{run_frame, run_group, run_rows};
 
 use super::workload::{self, CHAINS, JOINTS, PERIOD, PHASE, joint_of};
 
 /// Joints whose model transform a substep reads: the hips and the first of each chain.
 const READ: usize = 1 + CHAINS;
 
-/// Characters in groups of `L::LANES`.
-pub struct Kernel<L> {
-    plan: Plan,
+type Run = fn(&Plan, &SwingProfile, &FrameSchedule, &mut Group);
+
+/// Characters in groups of equal width, or one whose chains lie in the lanes.
+pub struct Kernel {
+    plan: Arc<Plan>,
+    rows: Option<ChainRows>,
+    lanes: usize,
+    run: Run,
     profile: SwingProfile,
     schedule: FrameSchedule,
     groups: Vec<Group>,
     /// `[step][joint read][t x y z, r x y z w][lane]`, for the first group; the next ones are later in it.
     poses: Vec<f32>,
-    lanes: PhantomData<L>,
 }
 
-impl<L: Lane> Kernel<L> {
-    /// `characters`, rounded up to whole groups, at rest in their first poses.
-    pub fn new(plan: Plan, characters: usize) -> Self {
+impl Kernel {
+    /// `characters`, rounded up to whole groups of `lanes`, on the registers that have as many; 1 is the scalar lane.
+    pub fn new(plan: Plan, characters: usize, lanes: usize) -> Self {
+        Self::running(plan, characters, lanes, run_group)
+    }
+
+    /// As [`Self::new`], on a lane type of the caller's.
+    pub fn of<L: Lane>(plan: Plan, characters: usize) -> Self {
+        let run: Run = |plan, profile, schedule, group| {
+            run_frame::<L, _>(plan, profile, schedule, group, &mut Unwatched);
+        };
+        Self::running(plan, characters, L::LANES, run)
+    }
+
+    fn running(plan: Plan, characters: usize, lanes: usize, run: Run) -> Self {
+        let poses = poses(&plan, lanes);
+        let groups = characters.div_ceil(lanes);
+        let groups = (0..groups).map(|_| resting_group(&plan, lanes)).collect();
+        Self::start(Arc::new(plan), None, lanes, run, groups, poses)
+    }
+
+    /// One character, its chains in `lanes` lanes.
+    pub fn chains(plan: Plan, lanes: usize) -> Self {
+        let plan = Arc::new(plan);
+        let rows = ChainRows::new(&plan, lanes).unwrap();
+        let single = resting_group(&plan, 1);
+        let mut group = resting_group(&rows.plan, lanes);
+        for (row, pose) in rows.poses.iter().enumerate() {
+            for (lane, &joint) in pose.joints.iter().enumerate() {
+                let from = &single.locals[joint * RIGID..][..RIGID];
+                let at = group.pose_offset(0, row, rows.poses.len());
+                for (component, &value) in from.iter().enumerate() {
+                    group.locals[at + component * lanes + lane] = value;
+                }
+            }
+        }
+        let poses = poses(&plan, 1);
+        Self::start(plan, Some(rows), lanes, run_group, vec![group], poses)
+    }
+
+    fn start(
+        plan: Arc<Plan>,
+        rows: Option<ChainRows>,
+        lanes: usize,
+        run: Run,
+        groups: Vec<Group>,
+        poses: Vec<f32>,
+    ) -> Self {
         let mut kernel = Self {
-            poses: poses(&plan, L::LANES),
-            groups: Vec::new(),
             plan,
+            rows,
+            lanes,
+            run,
             profile: SwingProfile::default(),
             schedule: FrameSchedule {
                 reset: true,
@@ -44,12 +95,10 @@ impl<L: Lane> Kernel<L> {
                 }],
                 ..FrameSchedule::default()
             },
-            lanes: PhantomData,
+            groups,
+            poses,
         };
-        for group in 0..characters.div_ceil(L::LANES) {
-            kernel.groups.push(resting_group(&kernel.plan, L::LANES));
-            kernel.run(group, 0);
-        }
+        kernel.step(0);
         kernel.schedule.reset = false;
         kernel.schedule.substeps.push(Substep {
             pose: 0,
@@ -63,42 +112,64 @@ impl<L: Lane> Kernel<L> {
 
     /// How many characters move.
     pub fn characters(&self) -> usize {
-        self.groups.len() * L::LANES
+        if self.rows.is_some() {
+            1
+        } else {
+            self.groups.len() * self.lanes
+        }
     }
 
     /// One substep of all characters in the pose of `step`.
     pub fn step(&mut self, step: usize) {
         for group in 0..self.groups.len() {
-            self.run(group, step);
+            match &self.rows {
+                None => self.run_actors(group, step),
+                Some(_) => self.run_chains(step),
+            }
         }
     }
 
-    fn run(&mut self, group: usize, step: usize) {
-        let size = READ * RIGID * L::LANES;
-        let pose = (step + group * L::LANES * PHASE) % PERIOD;
+    fn run_actors(&mut self, group: usize, step: usize) {
+        let size = READ * RIGID * self.lanes;
+        let pose = (step + group * self.lanes * PHASE) % PERIOD;
         let pose = &self.poses[pose * size..][..size];
         let to = &mut self.groups[group];
-        let joint_size = RIGID * L::LANES;
+        let joint_size = RIGID * self.lanes;
         for (read, from) in pose.chunks_exact(joint_size).enumerate() {
             let at = to.pose_offset(0, read_joint(read), self.plan.rest.len());
             to.models[at..at + joint_size].copy_from_slice(from);
         }
-        run_frame::<L, _>(
-            &self.plan,
-            &self.profile,
-            &self.schedule,
-            to,
-            &mut Unwatched,
-        );
+        (self.run)(&self.plan, &self.profile, &self.schedule, to);
+    }
+
+    fn run_chains(&mut self, step: usize) {
+        let Some(rows) = &self.rows else { return };
+        let size = READ * RIGID;
+        let pose = &self.poses[(step % PERIOD) * size..][..size];
+        let group = &mut self.groups[0];
+        for (row, laid) in rows.poses.iter().enumerate().filter(|(_, row)| row.is_model) {
+            let at = group.pose_offset(0, row, rows.poses.len());
+            for (lane, &joint) in laid.joints.iter().enumerate() {
+                let read = (0..READ).find(|&read| read_joint(read) == joint).unwrap();
+                let from = &pose[read * RIGID..][..RIGID];
+                for (component, &value) in from.iter().enumerate() {
+                    group.models[at + component * self.lanes + lane] = value;
+                }
+            }
+        }
+        run_rows(rows, &self.profile, &self.schedule, group);
     }
 
     /// Positions of all particles of a character, in the order of the rig's swing joints.
     pub fn positions(&self, character: usize) -> Vec<[f32; 3]> {
-        let (group, lane) = (&self.groups[character / L::LANES], character % L::LANES);
         let places = self.plan.place_of_swing.iter().map(|place| place.unwrap());
         let at = |place: usize, axis: usize| {
-            let component = place * result::COMPONENTS + result::POSITION + axis;
-            group.results[component * L::LANES + lane]
+            let (group, row, lane) = match &self.rows {
+                None => (character / self.lanes, place, character % self.lanes),
+                Some(rows) => (0, rows.at[place].0, rows.at[place].1),
+            };
+            let component = row * result::COMPONENTS + result::POSITION + axis;
+            self.groups[group].results[component * self.lanes + lane]
         };
         places
             .map(|place| core::array::from_fn(|axis| at(place, axis)))
@@ -109,7 +180,7 @@ impl<L: Lane> Kernel<L> {
     pub fn hash(&self) -> u64 {
         let mut hash = 0xcbf2_9ce4_8422_2325_u64;
         for group in &self.groups {
-            for value in group.particles.iter().chain(&group.results) {
+            for value in group.particles.iter().chain(group.results.iter()) {
                 hash = (hash ^ u64::from(value.to_bits())).wrapping_mul(0x0100_0000_01b3);
             }
         }
@@ -120,9 +191,9 @@ impl<L: Lane> Kernel<L> {
     pub fn hits(&self) -> f32 {
         let hits_of = |group: &Group| -> f32 {
             let places = 0..JOINTS;
-            let at = |place| (place * particle::COMPONENTS + particle::HITS) * L::LANES;
+            let at = |place| (place * particle::COMPONENTS + particle::HITS) * self.lanes;
             places
-                .map(|place| group.particles[at(place)..][..L::LANES].iter().sum::<f32>())
+                .map(|place| group.particles[at(place)..][..self.lanes].iter().sum::<f32>())
                 .sum()
         };
         let sum: f32 = self.groups.iter().map(hits_of).sum();
@@ -138,8 +209,8 @@ fn read_joint(read: usize) -> usize {
 fn resting_group(plan: &Plan, lanes: usize) -> Group {
     let mut group = Group::new(plan, lanes);
     group.reserve_poses(1, plan.rest.len());
+    group.set_properties(0..lanes, &ActorProperties::default());
     for lane in 0..lanes {
-        group.set_properties(lane, &ActorProperties::default());
         for (joint, rest) in plan.rest.iter().enumerate() {
             let at = group.pose_offset(0, joint, plan.rest.len());
             let local = ModelTransform::root(1.0).scaled(rest);

@@ -1,0 +1,308 @@
+//! Seating: which actors of a crowd sit side by side.
+//!
+//! Many actors share groups of up to 32 lanes, one each; a few have their own chains side by side; what is explained, and
+//! what has no chains to lay side by side, sits alone. Actors come and go without moving others as long as the lanes are
+//! well used: a crowd is only seated anew when it crosses [`MANY`] or empties out.
+
+use std::sync::Arc;
+
+use bevy_ecs::component::Component;
+use bevy_ecs::entity::Entity;
+
+use super::{Crowd, Form, Group, Slot, Squad};
+use crate::instruction_set::InstructionSet;
+use crate::plan::Plan;
+use crate::plan::chains::ChainRows;
+
+/// From so many actors on lanes are actors; a crowd that has been that large keeps them so down to half of it.
+pub const MANY: usize = 12;
+/// Cost of a row of chains in so many lanes, in scalar joints: rows pay where joints outweigh them. Measured by
+/// `cargo bench --bench springs`.
+const ROW_COST: [(usize, f32); 4] = [(4, 1.5), (8, 1.5), (16, 2.0), (32, 2.5)];
+
+/// Where an actor sits; on its entity.
+#[derive(Component, Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seat {
+    /// Index of the crowd.
+    pub crowd: usize,
+    /// Index of the squad in it.
+    pub squad: usize,
+    /// Index of the slot in that.
+    pub slot: usize,
+}
+
+impl Crowd {
+    /// A crowd of nobody.
+    pub(super) fn new(plan: &Arc<Plan>) -> Self {
+        Self {
+            plan: Arc::clone(plan),
+            chains: None,
+            squads: Vec::new(),
+            first_free: 0,
+            last_open: 0,
+            restless: false,
+        }
+    }
+
+    /// Whether nobody is in it.
+    pub fn is_empty(&self) -> bool {
+        self.squads.iter().all(Squad::is_empty)
+    }
+
+    /// Seats `actor` alone, with the state `carried` if it brings one, else at rest; [`Self::settle`] finds its company.
+    pub fn seat(&mut self, actor: Entity, carried: Option<(Slot, Group)>) -> (usize, usize) {
+        // Who starts at rest needs no memory until its company is known.
+        let (mut slot, group) = carried.unwrap_or_default();
+        slot.actor = Some(actor);
+        self.restless = true;
+        let squad = self.free_squad();
+        self.squads[squad] = Squad {
+            form: Form::Alone,
+            slots: vec![slot],
+            group,
+        };
+        (squad, 0)
+    }
+
+    /// The index of a squad that is not in use.
+    fn free_squad(&mut self) -> usize {
+        let from = self.first_free;
+        let free = self.squads[from..].iter().position(Squad::is_empty);
+        let index = free.map_or(self.squads.len(), |ahead| from + ahead);
+        if index == self.squads.len() {
+            self.squads.push(Squad::default());
+        }
+        self.first_free = index;
+        index
+    }
+
+    /// Takes the slot of `actor` back, if it is its own.
+    pub(super) fn leave(&mut self, actor: Entity, seat: Seat) -> bool {
+        let squad = self.squads.get_mut(seat.squad);
+        let slot = squad.and_then(|squad| squad.slots.get_mut(seat.slot));
+        let own = slot.filter(|slot| slot.actor == Some(actor));
+        let found = own.map(|slot| *slot = Slot::default()).is_some();
+        if found {
+            self.vacated(seat.squad);
+        }
+        found
+    }
+
+    /// Takes the actor out of its place, with its state as a group of one lane.
+    pub fn take(&mut self, seat: Seat) -> (Slot, Group) {
+        self.vacated(seat.squad);
+        let plan = Arc::clone(&self.plan);
+        let squad = &mut self.squads[seat.squad];
+        let group = squad.take(&plan, seat.slot);
+        (core::mem::take(&mut squad.slots[seat.slot]), group)
+    }
+
+    /// Remembers that a slot of `squad` is free.
+    fn vacated(&mut self, squad: usize) {
+        self.first_free = self.first_free.min(squad);
+        self.last_open = self.last_open.min(squad);
+        self.restless = true;
+    }
+
+    /// Asks for [`Self::settle`] in this frame: somebody begins or ends to be explained.
+    pub fn disturb(&mut self) {
+        self.restless = true;
+    }
+
+    /// Finds everybody's company; `moved` hears who sits elsewhere now: the entity, squad and slot.
+    pub fn settle(&mut self, set: InstructionSet, mut moved: impl FnMut(Entity, usize, usize)) {
+        if !core::mem::take(&mut self.restless) {
+            return;
+        }
+        let many = self.are_many(set);
+        if many && self.is_sparse() {
+            self.gather();
+        }
+        for index in 0..self.squads.len() {
+            for slot in 0..self.squads[index].slots.len() {
+                if self.squads[index].slots[slot].actor.is_some() {
+                    self.find_company(index, slot, many, set);
+                }
+            }
+        }
+        for (index, squad) in self.squads.iter_mut().enumerate() {
+            if squad.is_empty() && !squad.slots.is_empty() {
+                *squad = Squad::default();
+                self.first_free = self.first_free.min(index);
+            }
+            for (slot, own) in squad.slots.iter().enumerate() {
+                if let Some(actor) = own.actor {
+                    moved(actor, index, slot);
+                }
+            }
+        }
+    }
+
+    fn are_many(&self, set: InstructionSet) -> bool {
+        let sits = |squad: &Squad| matches!(squad.form, Form::Actors);
+        let many = self.squads.iter().any(sits);
+        let slots = self.squads.iter().flat_map(|squad| &squad.slots);
+        let count = slots
+            .filter(|slot| slot.actor.is_some() && slot.watched.is_none())
+            .count();
+        !set.widths().is_empty() && count >= if many { MANY.div_ceil(2) } else { MANY }
+    }
+
+    /// Whether most lanes of its actors are empty.
+    fn is_sparse(&self) -> bool {
+        let wide = self.squads.iter().filter(|squad| matches!(squad.form, Form::Actors));
+        let (lanes, taken) = wide.fold((0, 0), |(lanes, taken), squad| {
+            let own = squad.slots.iter().filter(|slot| slot.actor.is_some());
+            (lanes + squad.slots.len(), taken + own.count())
+        });
+        lanes > 2 * taken + 32
+    }
+
+    /// Seats everybody who has company alone, so that it is found anew.
+    fn gather(&mut self) {
+        let plan = Arc::clone(&self.plan);
+        for index in 0..self.squads.len() {
+            if !matches!(self.squads[index].form, Form::Actors) {
+                continue;
+            }
+            let mut squad = core::mem::take(&mut self.squads[index]);
+            self.first_free = self.first_free.min(index);
+            for slot in 0..squad.slots.len() {
+                if let Some(actor) = squad.slots[slot].actor {
+                    let group = squad.take(&plan, slot);
+                    let own = core::mem::take(&mut squad.slots[slot]);
+                    self.seat(actor, Some((own, group)));
+                }
+            }
+        }
+        self.restless = false;
+    }
+
+    /// Moves an actor to where it belongs, if it does not sit there.
+    fn find_company(&mut self, squad: usize, slot: usize, many: bool, set: InstructionSet) {
+        let watched = self.squads[squad].slots[slot].watched.is_some();
+        let wanted = if watched {
+            Form::Alone
+        } else if many {
+            Form::Actors
+        } else {
+            self.chains(set).map_or(Form::Alone, Form::Chains)
+        };
+        let same = core::mem::discriminant(&self.squads[squad].form);
+        let plan = Arc::clone(&self.plan);
+        if same == core::mem::discriminant(&wanted) {
+            if self.squads[squad].group.lanes == 0 {
+                self.squads[squad].group = Group::new(&plan, 1);
+            }
+            return;
+        }
+        let state = (self.squads[squad].group.lanes > 0).then(|| self.squads[squad].take(&plan, slot));
+        let own = core::mem::take(&mut self.squads[squad].slots[slot]);
+        self.first_free = self.first_free.min(squad);
+        let (to, at) = match wanted {
+            Form::Alone => (self.put_in(Form::Alone, Group::new(&plan, 1)), 0),
+            Form::Chains(rows) => {
+                let mut group = Group::new(&rows.plan, rows.lanes);
+                group.links.resize(plan.links() * rows.lanes, 0.0);
+                group.single = Some(Box::new(Group::new(&plan, 1)));
+                (self.put_in(Form::Chains(rows), group), 0)
+            }
+            Form::Actors => self.free_lane(set),
+        };
+        let squad = &mut self.squads[to];
+        squad.slots[at] = own;
+        if let Some(state) = state {
+            squad.put(&plan, at, &state);
+        }
+    }
+
+    /// Makes a squad of one slot; returns its index.
+    fn put_in(&mut self, form: Form, group: Group) -> usize {
+        let index = self.free_squad();
+        self.squads[index] = Squad {
+            form,
+            slots: vec![Slot::default()],
+            group,
+        };
+        index
+    }
+
+    /// A free lane among others: squad and slot.
+    fn free_lane(&mut self, set: InstructionSet) -> (usize, usize) {
+        let is_wide = |squad: &Squad| matches!(squad.form, Form::Actors);
+        let free = |squad: &Squad| {
+            let free = squad.slots.iter().position(|slot| slot.actor.is_none());
+            free.filter(|_| is_wide(squad))
+        };
+        let from = self.last_open.min(self.squads.len());
+        let mut rest = self.squads.iter().enumerate().skip(from);
+        if let Some((index, slot)) = rest.find_map(|(index, squad)| Some((index, free(squad)?))) {
+            self.last_open = index;
+            return (index, slot);
+        }
+        self.last_open = self.squads.len();
+        // All are full: the narrowest grows where it can, so that the last few do not pay for 32.
+        let widths = set.widths();
+        let wider = |squad: &Squad| widths.iter().copied().find(|&w| w > squad.group.lanes);
+        let narrow = self.squads.iter().enumerate();
+        let narrow = narrow.filter(|(_, squad)| is_wide(squad));
+        let narrow = narrow.filter_map(|(index, squad)| Some((index, wider(squad)?)));
+        let grown = narrow.min_by_key(|&(index, _)| self.squads[index].group.lanes);
+        let (index, slot) = match grown {
+            Some((index, lanes)) => (index, self.grow(index, lanes)),
+            None => {
+                let lanes = widths.first().copied().unwrap_or(1);
+                let index = self.free_squad();
+                self.squads[index] = empty_squad(&self.plan, lanes);
+                (index, 0)
+            }
+        };
+        self.last_open = index;
+        (index, slot)
+    }
+
+    /// Gives a squad more lanes; returns the first new one.
+    fn grow(&mut self, index: usize, lanes: usize) -> usize {
+        let plan = Arc::clone(&self.plan);
+        let mut old = core::mem::replace(&mut self.squads[index], empty_squad(&plan, lanes));
+        let new = &mut self.squads[index];
+        for slot in 0..old.slots.len() {
+            let group = old.take(&plan, slot);
+            new.slots[slot] = core::mem::take(&mut old.slots[slot]);
+            new.put(&plan, slot, &group);
+        }
+        old.slots.len()
+    }
+
+    /// The chains side by side, where that pays.
+    fn chains(&mut self, set: InstructionSet) -> Option<Arc<ChainRows>> {
+        let plan = &self.plan;
+        let chains = self.chains.get_or_insert_with(|| best_rows(plan, set));
+        chains.clone()
+    }
+}
+
+fn empty_squad(plan: &Plan, lanes: usize) -> Squad {
+    let mut squad = Squad {
+        form: Form::Actors,
+        slots: Vec::new(),
+        group: Group::new(plan, lanes),
+    };
+    squad.slots.resize_with(lanes, Slot::default);
+    squad
+}
+
+/// The cheapest way to lay the chains of `plan` side by side, where it beats one joint after the other.
+fn best_rows(plan: &Arc<Plan>, set: InstructionSet) -> Option<Arc<ChainRows>> {
+    let cost = |lanes: usize| {
+        let known = ROW_COST.iter().find(|&&(width, _)| width >= lanes);
+        known.map_or(f32::MAX, |&(_, cost)| cost)
+    };
+    let rows = set.widths().iter().filter_map(|&lanes| {
+        let rows = ChainRows::new(plan, lanes)?;
+        Some((rows.len() as f32 * cost(lanes), rows))
+    });
+    let best = rows.min_by(|(one, _), (two, _)| one.total_cmp(two));
+    let pays = best.filter(|&(cost, _)| cost < plan.swings.len() as f32);
+    pays.map(|(_, rows)| Arc::new(rows))
+}
