@@ -5,9 +5,14 @@
 mod support;
 
 mod among;
+mod crowds;
 mod editing;
 mod hosts;
+mod instruction_sets;
 mod lanes;
+mod parts;
+#[cfg(feature = "assets")]
+mod scenes;
 
 use std::sync::Arc;
 
