@@ -84,7 +84,7 @@ fn the_parts_of_a_crowd_are_not_empty() {
     };
     for (section, least) in [
         ("swing readout", 33),
-        ("links", 25),
+        ("links", 20),
         ("layers", 5),
         ("account", 3),
     ] {
