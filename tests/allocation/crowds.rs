@@ -38,11 +38,11 @@ fn skirt() -> Rig {
     for out in [Vec3::X, Vec3::Z, Vec3::NEG_X, Vec3::NEG_Z] {
         let top = rig.joints.len();
         rig.joints.push(joint(Some(0), top, out * 0.1));
-        for row in 0..2 {
+        for (row, tips) in tips.iter_mut().enumerate() {
             let below = top + row + 1;
             rig.joints
                 .push(joint(Some(below - 1), below, out * 0.02 - Vec3::Y * 0.12));
-            tips[row].push(below);
+            tips.push(below);
             rig.swing.push(SwingJoint {
                 wind: 0.7,
                 ..SwingJoint::new(below - 1)
@@ -116,7 +116,7 @@ fn spawn(host: &mut Headless, of: Entity, rig: &Rig, number: usize) -> Entity {
     );
     let actor = host.spawn_actor(of, (given, outputs));
     let mut entity = host.world.entity_mut(actor);
-    if number % 4 > 0 {
+    if !number.is_multiple_of(4) {
         let mut player = ClipPlayer::new(clip(), Repeat::Loop);
         player.playing.start = 0.03 * number as f64;
         entity.insert(player);

@@ -142,7 +142,7 @@ fn spawn_watched(host: &mut Headless, rig: Entity, scene: &Scene) -> Entity {
 }
 
 proptest! {
-    #![proptest_config(config(200, 14))]
+    #![proptest_config(config(600, 14))]
 
     #[test]
     fn r1_random_neighbours_change_no_bit(scene in scene(), neighbours in neighbours()) {
