@@ -125,7 +125,9 @@ mod program {
                 let found = (lines, files(&folder.path().join("out")));
                 assert!(!found.1.is_empty(), "{what}: it wrote nothing");
                 let (lines, files) = &*expected.get_or_insert_with(|| found.clone());
-                assert_eq!(&found.0, lines, "{what}: printed");
+                let differs = found.0.iter().zip(lines).find(|(a, b)| a != b);
+                assert!(differs.is_none(), "{what}: printed {differs:?}");
+                assert_eq!(found.0.len(), lines.len(), "{what}: lines");
                 for ((name, bytes), (_, first)) in found.1.iter().zip(files) {
                     assert!(bytes == first, "{what}: the bytes of {name}");
                 }
