@@ -7,7 +7,8 @@ use std::hash::{DefaultHasher, Hasher};
 
 use flounce::systems::substeps::Workers;
 
-use crate::parts::{Part, Script, Shown, assert_shows, play};
+use crate::parts::{Part, Script, play};
+use crate::shown::{Shown, assert_shows};
 
 /// More actors than a group of 32 has lanes, so that one begins another group and one is alone in it.
 const CROWD: u32 = 33;

@@ -13,6 +13,7 @@ mod lanes;
 mod parts;
 #[cfg(feature = "assets")]
 mod scenes;
+mod shown;
 
 use std::sync::Arc;
 
