@@ -57,6 +57,8 @@ pub struct RunReport {
     pub frame_hashes: Vec<StateHash>,
     /// State of all actors at the end.
     pub state: StateHash,
+    /// State of each actor at the end, in the scene's order.
+    pub states: Vec<StateHash>,
     /// What the actors did, in numbers.
     pub measures: Vec<Measure>,
     /// Each expectation, in the scene's order.
@@ -227,6 +229,8 @@ pub(super) fn run_on(
         progress(1);
     }
     let state = state_hash::of_actors(&stage.host.world, &stage.actors);
+    let of_actor = |&actor: &Entity| state_hash::of_actor(&stage.host.world, actor);
+    let states = stage.actors.iter().map(of_actor).collect();
     let clock = |&actor: &Entity| stage.host.world.get::<ActorClock>(actor);
     let clocks = || stage.actors.iter().filter_map(clock);
     let substeps = clocks().map(|clock| clock.substeps).sum();
@@ -246,6 +250,7 @@ pub(super) fn run_on(
         seconds,
         frame_hashes,
         state,
+        states,
         verdicts: judge.verdicts(state, &measures),
         measures: measures.rows(),
         written,

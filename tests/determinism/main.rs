@@ -5,9 +5,15 @@
 mod support;
 
 mod among;
+mod crowds;
 mod editing;
 mod hosts;
+mod instruction_sets;
 mod lanes;
+mod parts;
+#[cfg(feature = "assets")]
+mod scenes;
+mod shown;
 
 use std::sync::Arc;
 

@@ -13,6 +13,7 @@ mod accounts;
 mod extremes;
 mod held;
 mod mirrored;
+mod neighbours;
 mod penetration;
 mod random;
 #[cfg(feature = "assets")]

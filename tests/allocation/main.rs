@@ -1,5 +1,7 @@
-//! Claim: after its first frames an actor's frame allocates nothing, driven by a clip or by the host's poses.
+//! Claim: after its first frames an actor's frame allocates nothing, driven by a clip or by the host's poses, alone or in a crowd.
 #![expect(unsafe_code, reason = "a counting allocator implements GlobalAlloc")]
+
+mod crowds;
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -167,8 +169,8 @@ fn a_clip_driven_actor_allocates_nothing_after_warm_up() {
     }
 }
 
-/// One layer of every kind over the clip, with its readouts.
-fn layers() -> Layers {
+/// One layer of every kind over the clip.
+fn layers(rig: &Rig) -> Layers {
     let still = clip();
     let playback = || Playback {
         start: 0.13,
@@ -187,7 +189,7 @@ fn layers() -> Layers {
         },
     ];
     let layers = sources.into_iter().enumerate().map(|(order, source)| {
-        let mask = JointMask::all(rig().joints.len());
+        let mask = JointMask::all(rig.joints.len());
         let mut layer = Layer::new(format!("layer {order}"), order as i32, source, mask);
         layer.weight = 0.5;
         layer.missing = Missing::Rest;
@@ -207,7 +209,11 @@ fn layers() -> Layers {
 fn layers_allocate_nothing_after_warm_up() {
     for rate in [24.0, 60.0, 144.0] {
         let (mut host, actor) = host(Some(ClipPlayer::new(clip(), Repeat::Loop)));
-        let parts = (layers(), LayerReadout::default(), ChannelPose::default());
+        let parts = (
+            layers(&rig()),
+            LayerReadout::default(),
+            ChannelPose::default(),
+        );
         host.world.entity_mut(actor).insert(parts);
         let mut before = 0;
         for frame in 0..WARM_UP + COUNTED {
