@@ -242,8 +242,9 @@ fn add_vector_sets(sets: &mut Vec<InstructionSet>) {
     sets.push(InstructionSet {
         name: "SSE2",
         lanes: 4,
-        // Every x86-64 has SSE2, and the compiler knows.
-        operate: |peak, iterations| sse2::operate(peak, iterations),
-        stream: |numbers, passes| sse2::stream(numbers, passes),
+        // SAFETY: every x86-64 has SSE2.
+        operate: |peak, iterations| unsafe { sse2::operate(peak, iterations) },
+        // SAFETY: likewise.
+        stream: |numbers, passes| unsafe { sse2::stream(numbers, passes) },
     });
 }
