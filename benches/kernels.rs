@@ -65,10 +65,10 @@ impl Measurement for CpuTime {
 
 type Group<'a> = BenchmarkGroup<'a, CpuTime>;
 
-/// Times `piece` of `lanes` inputs.
-fn run<T, O>(group: &mut Group, name: &str, lanes: usize, input: T, piece: impl Fn(&T) -> O) {
-    group.throughput(Throughput::Elements(lanes as u64));
-    group.bench_function(format!("{name}, {lanes}"), |bencher| {
+/// Times `piece` on an input per lane.
+fn run<L: Lane, T, O>(group: &mut Group, name: &str, input: T, piece: impl Fn(&T) -> O) {
+    group.throughput(Throughput::Elements(L::LANES as u64));
+    group.bench_function(format!("{name}, {}", L::LANES), |bencher| {
         bencher.iter(|| piece(black_box(&input)));
     });
 }
@@ -100,24 +100,17 @@ fn contacts<L: Lane>(group: &mut Group) {
         radius_b: L::splat(0.04),
     };
     let capsule = segment([0.0, 0.0, 0.0], [0.0, -0.4, 0.0]);
-    for (name, centre) in [("touching", [0.05, -0.2, 0.0]), ("apart", [0.2, -0.2, 0.0])] {
-        let ball = (vector::<L>(centre), L::splat(0.02), capsule);
-        run(
-            group,
-            &format!("sphere capsule {name}"),
-            L::LANES,
-            ball,
-            |(centre, radius, capsule)| contact::sphere_segment(*centre, *radius, capsule),
-        );
-        let [x, y, z] = centre;
-        let lines = (segment([x, y, z - 0.05], [x, y, z + 0.05]), capsule);
-        run(
-            group,
-            &format!("line capsule {name}"),
-            L::LANES,
-            lines,
-            |(line, capsule)| contact::segment_segment(line, capsule, ParallelEpsilon::Relative),
-        );
+    for (case, x) in [("touching", 0.05), ("apart", 0.2)] {
+        let name = format!("sphere capsule {case}");
+        let input = (vector::<L>([x, -0.2, 0.0]), L::splat(0.02), capsule);
+        run::<L, _, _>(group, &name, input, |(centre, radius, capsule)| {
+            contact::sphere_segment(*centre, *radius, capsule)
+        });
+        let name = format!("line capsule {case}");
+        let input = (segment([x, -0.2, -0.05], [x, -0.2, 0.05]), capsule);
+        run::<L, _, _>(group, &name, input, |(line, capsule)| {
+            contact::segment_segment(line, capsule, ParallelEpsilon::Relative)
+        });
     }
 }
 
@@ -129,7 +122,7 @@ fn limits<L: Lane>(group: &mut Group) {
     let plan = LimitPlan::new(&limit, None, [1.0; 3]);
     for (name, angles) in [("inside", [0.1, -0.2, 0.2]), ("beyond", [0.5, 0.2, 0.6])] {
         let input = (plan, turned::<L>(angles));
-        run(group, name, L::LANES, input, |(plan, deviation)| {
+        run::<L, _, _>(group, name, input, |(plan, deviation)| {
             plan.apply(*deviation, |_| [L::splat(0.0); 3])
         });
     }
@@ -140,18 +133,10 @@ fn rotations<L: Lane>(group: &mut Group) {
         vector::<L>([0.0, -1.0, 0.0]),
         turned::<L>([0.3, 0.2, 0.1]).rotate(vector([0.0, -1.0, 0.0])),
     );
-    run(group, "from_to", L::LANES, axes, |(a, b)| {
-        rotation::from_to(*a, *b)
-    });
-    for (name, angles) in [("near", [0.01, 0.0, 0.01]), ("far", [0.5, 0.2, 0.6])] {
-        let pair = (turned::<L>([0.0; 3]), turned::<L>(angles), L::splat(0.3));
-        run(
-            group,
-            &format!("slerp {name}"),
-            L::LANES,
-            pair,
-            |(a, b, t)| rotation::slerp(*a, *b, *t),
-        );
+    run::<L, _, _>(group, "from_to", axes, |(a, b)| rotation::from_to(*a, *b));
+    for (name, angles) in [("slerp near", [0.01; 3]), ("slerp far", [0.5, 0.2, 0.6])] {
+        let input = (turned::<L>([0.0; 3]), turned::<L>(angles), L::splat(0.3));
+        run::<L, _, _>(group, name, input, |(a, b, t)| rotation::slerp(*a, *b, *t));
     }
 }
 
@@ -257,30 +242,23 @@ fn substeps(group: &mut Group) {
     }
 }
 
-/// Pieces of one name, of one lane and of eight.
-type Pieces = [(&'static str, &'static [fn(&mut Group)]); 6];
-
 fn main() {
-    let pieces: Pieces = [
-        ("contacts", &[contacts::<f32>, contacts::<Wide<8>>]),
-        ("limits", &[limits::<f32>, limits::<Wide<8>>]),
-        ("rotations", &[rotations::<f32>, rotations::<Wide<8>>]),
-        ("sampling", &[sampling]),
-        ("propagation", &[propagation]),
-        ("substeps", &[substeps]),
-    ];
     let mut criterion = Criterion::default()
         .with_measurement(CpuTime)
         .sample_size(20)
         .warm_up_time(Duration::from_millis(200))
         .measurement_time(Duration::from_millis(600))
         .configure_from_args();
-    for (name, pieces) in pieces {
+    let mut group = |name: &str, pieces: &[fn(&mut Group)]| {
         let mut group = criterion.benchmark_group(name);
-        for piece in pieces {
-            piece(&mut group);
-        }
+        pieces.iter().for_each(|piece| piece(&mut group));
         group.finish();
-    }
+    };
+    group("contacts", &[contacts::<f32>, contacts::<Wide<8>>]);
+    group("limits", &[limits::<f32>, limits::<Wide<8>>]);
+    group("rotations", &[rotations::<f32>, rotations::<Wide<8>>]);
+    group("sampling", &[sampling]);
+    group("propagation", &[propagation]);
+    group("substeps", &[substeps]);
     criterion.final_summary();
 }
