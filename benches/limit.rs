@@ -193,31 +193,33 @@ fn shares_divider(rates: &Rates) -> bool {
     2.0 * both > 0.75 * (divide + root)
 }
 
-/// Prints a line of a table and makes rows of it, one per column.
+/// Prints lines of a table and makes rows of them for the record.
+#[derive(Default)]
 struct Table {
     workload: String,
+    unit: &'static str,
     columns: Vec<String>,
     rows: Vec<Row>,
 }
 
 impl Table {
-    fn head(&mut self, workload: &str, title: &str, columns: Vec<String>) {
+    fn head(&mut self, workload: &str, unit: &'static str, columns: Vec<String>) {
+        let title = format!("{workload}: {unit}");
         println!("\n{title:<44}{}", cells(columns.iter().cloned()));
         workload.clone_into(&mut self.workload);
+        self.unit = unit;
         self.columns = columns;
     }
 
-    fn line(&mut self, figure: &str, values: impl IntoIterator<Item = f64>) {
+    fn line(&mut self, name: &str, values: impl IntoIterator<Item = f64>) {
         let values: Vec<f64> = values.into_iter().collect();
-        println!(
-            "  {figure:<42}{}",
-            cells(values.iter().map(|value| format!("{value:.2}")))
-        );
-        for (side, median) in self.columns.iter().zip(values) {
+        let texts = values.iter().map(|value| format!("{value:.2}"));
+        println!("  {name:<42}{}", cells(texts));
+        for (column, median) in self.columns.iter().zip(values) {
             self.rows.push(Row {
                 workload: self.workload.clone(),
-                side: side.clone(),
-                figure: figure.to_owned(),
+                side: format!("{column} {name}"),
+                figure: self.unit.to_owned(),
                 median,
             });
         }
@@ -230,31 +232,28 @@ fn cells(texts: impl Iterator<Item = String>) -> String {
 
 fn print_counts(table: &mut Table, counts: &[Counts]) {
     let columns = COLLIDERS.map(|colliders| format!("C = {colliders}"));
-    table.head("S", "counted per joint substep", columns.to_vec());
+    table.head("S", "operations per joint substep", columns.to_vec());
     for operation in Operation::ALL {
         let name = format!("{operation:?}").to_lowercase();
         table.line(&name, counts.iter().map(|counts| counts.of(operation)));
     }
+    table.unit = "bytes per joint substep";
     table.line("bytes in", counts.iter().map(|counts| counts.bytes_in));
     table.line("bytes out", counts.iter().map(|counts| counts.bytes_out));
 }
 
 fn print_peaks(table: &mut Table, sets: &[InstructionSet], rates: &[Rates], cases: &[Case]) {
     let names: Vec<String> = sets.iter().map(|set| set.name.to_owned()).collect();
-    table.head(
-        "peak",
-        "at most, operations on a lane per ns",
-        names.clone(),
-    );
+    table.head("peak", "operations on a lane per ns", names.clone());
     for peak in Peak::ALL {
         let of = |rates: &Rates| rates[peak as usize];
         table.line(peak.name(), rates.iter().map(of));
     }
-    table.head("peak", "at most, bytes in and out per ns", names);
+    table.head("peak", "bytes in and out per ns", names);
     for case in cases {
         let kilobytes = size_of_val(&*case.numbers) / 1000;
-        let figure = format!("{} ({kilobytes} kB)", case.name());
-        table.line(&figure, case.bandwidths.iter().map(|all| median(all)));
+        let name = format!("{} ({kilobytes} kB)", case.name());
+        table.line(&name, case.bandwidths.iter().map(|all| median(all)));
     }
 }
 
@@ -265,11 +264,14 @@ fn print_bounds(table: &mut Table, case: &Case, counts: &Counts, rates: &[Rates]
         .map(|(rates, bandwidths)| Bound::new(counts, rates, median(bandwidths)))
         .collect();
     let time = median(&case.times);
-    let workload = format!("S {}", case.name());
-    let title = format!("{workload}: ns per joint substep");
-    table.head(&workload, &title, table.columns.clone());
-    let mut line = |figure: &str, of: fn(&Bound) -> f64| {
-        table.line(figure, bounds.iter().map(of));
+    let columns = table.columns.clone();
+    table.head(
+        &format!("S {}", case.name()),
+        "ns per joint substep",
+        columns,
+    );
+    let mut line = |name: &str, of: fn(&Bound) -> f64| {
+        table.line(name, bounds.iter().map(of));
     };
     line("multiplies alone", |bound| bound.multiply);
     line("adds alone", |bound| bound.add);
@@ -279,10 +281,9 @@ fn print_bounds(table: &mut Table, case: &Case, counts: &Counts, rates: &[Rates]
     line("memory", |bound| bound.memory);
     line("bound", Bound::all);
     table.line(&format!("time of the {TIMED}"), bounds.iter().map(|_| time));
-    table.line(
-        "time over bound",
-        bounds.iter().map(|bound| time / bound.all()),
-    );
+    table.unit = "ratio";
+    let ratios = bounds.iter().map(|bound| time / bound.all());
+    table.line("time over bound", ratios);
 }
 
 fn main() {
@@ -316,11 +317,7 @@ fn main() {
         .map(|rates| rates.each_ref().map(|rates| median(rates)))
         .collect();
 
-    let mut table = Table {
-        workload: String::new(),
-        columns: Vec::new(),
-        rows: Vec::new(),
-    };
+    let mut table = Table::default();
     print_counts(&mut table, &counts);
     print_peaks(&mut table, &sets, &rates, &cases);
     for case in &cases {
