@@ -1,7 +1,8 @@
 //! How near the engine's kernel is to what the machine can do: workload S, time over bound.
 //!
-//! `cargo bench --bench limit` prints a table; `-- --record MACHINE` also appends it to `benches/results/MACHINE.csv`;
-//! `-- --rounds N` for a quick look.
+//! `cargo bench --bench limit` prints a table with a column per instruction set of this machine, widest first;
+//! `-- --record MACHINE` also appends the counts and the first column to `benches/results/MACHINE.csv`; `-- --rounds N`
+//! for a quick look.
 //!
 //! The operations of a joint's substep are counted by running the kernel with [`Counted`] lanes; what a core does at most
 //! is measured beside the kernel, in turn, on CPU time of this thread. The bound is the time of the busiest resource:
@@ -14,7 +15,7 @@
 //! bound    max(ports, divider, memory): the three work at the same time, so their sum is no bound
 //! ```
 //! No kernel can be faster while it does these operations. What is not in it is what keeps a kernel from it: latency,
-//! branches, registers spilled, loads and stores in the first cache, and constants put into lanes.
+//! branches, masks, registers spilled, loads and stores in the first cache, and constants put into lanes.
 #![expect(clippy::print_stdout, reason = "the table is for people")]
 #![expect(
     clippy::unwrap_used,
@@ -333,6 +334,8 @@ fn main() {
         println!("{}: quotients and roots {share}", set.name);
     }
     if let Some(machine) = value_of("--record") {
+        let widest = |row: &Row| row.workload == "S" || row.side.starts_with(sets[0].name);
+        table.rows.retain(widest);
         record::append("limit", machine, &table.rows).unwrap();
     }
 }
