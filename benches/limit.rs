@@ -44,11 +44,18 @@ use peaks::{InstructionSet, Peak};
 use record::Row;
 use workload::{JOINTS, PERIOD};
 
-/// The kernel whose time is taken.
-type Timed = Kernel<Wide<8>>;
-const TIMED: &str = "kernel of 8 lanes";
+const TIMED: &str = "kernel";
+
+/// The kernel whose time is taken: the widest lanes that there are.
+fn timed(plan: Plan, characters: usize) -> Kernel {
+    let widths = flounce::instruction_set::InstructionSet::default().widths();
+    Kernel::new(plan, characters, widths.last().copied().unwrap_or(1))
+}
+
 /// The kernel whose operations are counted: branches are taken as 32 lanes take them.
-type Counting = Kernel<Counted<Wide<32>>>;
+fn counting(plan: Plan, characters: usize) -> Kernel {
+    Kernel::of::<Counted<Wide<32>>>(plan, characters)
+}
 
 /// Rounds in turn; the median of them counts.
 const ROUNDS: usize = 9;
@@ -66,20 +73,20 @@ const CROWDS: [usize; 2] = [32, 10_000];
 fn count(colliders: usize) -> Counts {
     const CHARACTERS: usize = CROWDS[0];
     let plan = || Plan::compile(&workload::rig(colliders));
-    let mut counting = Counting::new(plan(), CHARACTERS);
-    let mut timed = Timed::new(plan(), CHARACTERS);
+    let mut counted = counting(plan(), CHARACTERS);
+    let mut plain = timed(plan(), CHARACTERS);
     let mut counts = Counts::default();
     for step in 1..=WARM + PERIOD {
         counted::take();
-        counting.step(step);
-        timed.step(step);
+        counted.step(step);
+        plain.step(step);
         if step > WARM {
             counts = counts.plus(counted::take());
         }
     }
     for character in 0..CHARACTERS {
-        let (counted, timed) = (counting.positions(character), timed.positions(character));
-        assert_eq!(counted, timed, "counting changed character {character}");
+        let (counted, plain) = (counted.positions(character), plain.positions(character));
+        assert_eq!(counted, plain, "counting changed character {character}");
     }
     // One operation is done on all lanes; bytes are those of all lanes.
     let lanes = CHARACTERS as f64;
@@ -92,7 +99,7 @@ fn count(colliders: usize) -> Counts {
 /// A crowd that is timed, and memory as large.
 struct Case {
     colliders: usize,
-    kernel: Timed,
+    kernel: Kernel,
     step: usize,
     numbers: Vec<f32>,
     /// Nanoseconds per joint substep, per round.
@@ -103,7 +110,7 @@ struct Case {
 
 impl Case {
     fn new(colliders: usize, characters: usize, counts: &Counts, sets: usize) -> Self {
-        let mut kernel = Timed::new(Plan::compile(&workload::rig(colliders)), characters);
+        let mut kernel = timed(Plan::compile(&workload::rig(colliders)), characters);
         (1..WARM).for_each(|step| kernel.step(step));
         let bytes = counts.bytes_in * (characters * JOINTS) as f64;
         Self {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bevy_ecs::prelude::*;
 use flounce::collider::StaticCollider;
-use flounce::crowd::Crowds;
+use flounce::crowd::{Crowd, Crowds};
 use flounce::profile::SwingProfile;
 use flounce::rig::RigParts;
 use flounce::substep::FIXED_STEP;
@@ -120,17 +120,13 @@ fn det_05_a_thousand_spawns_and_despawns_leave_nothing_behind() {
     }
     host.step(FIXED_STEP).unwrap();
     let crowds = &host.world.resource::<Crowds>().0;
-    let slots: usize = crowds.iter().map(|crowd| crowd.slots.len()).sum();
+    let squads: usize = crowds.iter().map(|crowd| crowd.squads.len()).sum();
     assert!(
-        crowds.len() <= 1 && slots <= 2,
-        "{} crowds, {slots} slots",
+        crowds.len() <= 1 && squads <= 2,
+        "{} crowds, {squads} squads",
         crowds.len()
     );
-    assert!(
-        crowds
-            .iter()
-            .all(|c| c.slots.iter().all(|s| s.actor.is_none()))
-    );
+    assert!(crowds.iter().all(Crowd::is_empty));
 }
 
 #[test]

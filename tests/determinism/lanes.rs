@@ -1,5 +1,7 @@
 //! Lanes: side by side in the lanes of a wide kernel every actor has the bits it has alone. `[R1]`
 
+use std::sync::Arc;
+
 use bevy_math::{Quat, Vec3};
 use flounce::account::Unwatched;
 use flounce::crowd::{Crowds, Group, RIGID, motion, particle, result};
@@ -163,7 +165,7 @@ fn scatter(rigid: Rigid<f32>, to: &mut [f32], lanes: usize, lane: usize) {
 
 /// The memory of lane `lane` of a group: particles, then results, then links.
 fn lane_memory(group: &Group, lane: usize) -> Vec<f32> {
-    let all = group.particles.iter().chain(&group.results);
+    let all = group.particles.iter().chain(group.results.iter());
     let all = all.chain(&group.links);
     all.skip(lane).step_by(group.lanes).copied().collect()
 }
@@ -180,11 +182,12 @@ fn run_lanes<L: Lane>(
     let plan = Plan::compile(rig);
     let mut group = Group::new(&plan, L::LANES);
     for (lane, input) in inputs.iter().enumerate() {
-        group.set_properties(lane, &input.properties);
+        group.set_properties(lane..lane + 1, &input.properties);
     }
     // As in a host, what nobody needs is not there.
     if inputs.iter().any(|input| input.wind.is_some()) {
-        let fields = inputs.iter().map(|i| i.wind.as_ref().map(WindField::new));
+        let field = |wind: &Wind| Arc::new(WindField::new(wind));
+        let fields = inputs.iter().map(|i| i.wind.as_ref().map(field));
         group.winds = fields.collect();
     }
     let (mut clock, mut schedule) = (ActorClock::default(), FrameSchedule::default());
@@ -333,8 +336,9 @@ fn r1_the_kernel_fed_by_hand_has_the_bits_of_the_host() {
         for (frame, by_hand) in by_hand.iter().enumerate() {
             stage.pose().0 = lane_pose(&rig, frame, seed as u32);
             stage.host.run_to(frame as f64 * FIXED_STEP).unwrap();
-            let slot = &stage.host.world.resource::<Crowds>().0[0].slots[0];
-            let found = lane_memory(&slot.group, 0);
+            let crowd = &stage.host.world.resource::<Crowds>().0[0];
+            let squad = crowd.squads.iter().find(|squad| !squad.is_empty()).unwrap();
+            let found = lane_memory(&squad.take(&crowd.plan, 0), 0);
             let same = found
                 .iter()
                 .zip(&by_hand[0])

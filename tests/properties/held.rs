@@ -61,7 +61,7 @@ proptest! {
 fn keeps_length(stage: &Stage, plan: &Plan, place: usize, index: usize) -> TestCaseResult {
     let swing = &plan.swings[place];
     let result = stage.frame().swings[swing.source].unwrap();
-    let origin = particle_at(slot(stage), place, particle::ORIGIN);
+    let origin = particle_at(&actor(stage), place, particle::ORIGIN);
     let mut origins = vec![origin];
     if slot(stage).profile.rest_pose == RestPose::Animated {
         origins.push(stage.model(swing.joint).0);

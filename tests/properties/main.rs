@@ -64,11 +64,8 @@ fn the_random_scenes_are_not_empty() {
         let mut links = 0;
         let ran = scene.run(|_, stage| {
             frames.push(stage.frame());
-            let hit = scene::slot(stage)
-                .group
-                .links
-                .iter()
-                .any(|&hits| hits > 0.0);
+            let actor = scene::actor(stage);
+            let hit = (0..plan.links()).any(|link| actor.link_hits(link) > 0.0);
             links += usize::from(hit);
             Ok(())
         });

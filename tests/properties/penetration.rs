@@ -213,14 +213,14 @@ impl Pendulum {
     /// What happened to joint `i` in the substep that `stage` shows.
     fn pass(&self, stage: &Stage, frame: usize, i: usize) -> Pass {
         let result = stage.frame().swings[i].unwrap();
-        let memory = slot(stage);
+        let memory = actor(stage);
         let centre = self.frames[frame].0.as_dvec3();
         let reach = f64::from(self.radii[i] + static_radius(&self.rig));
         let normal = result.last_hit.filter(|_| result.hits > 0);
         let target = normal.map(|(normal, _)| centre + normal.as_dvec3() * reach);
         let plan = flounce::plan::Plan::compile(&self.rig);
         Pass {
-            anchor: particle_at(memory, i, particle::ORIGIN).as_dvec3(),
+            anchor: particle_at(&memory, i, particle::ORIGIN).as_dvec3(),
             length: f64::from(plan.swings[i].length),
             centre,
             reach,

@@ -1,7 +1,7 @@
 //! A scene: a rig, how it is solved, the input of every frame, and running it.
 
 use bevy_math::Vec3;
-use flounce::crowd::{Crowds, Slot, particle};
+use flounce::crowd::{ActorState, Crowds, Seat, Slot};
 use flounce::driver::Driver;
 use flounce::pose::JointTransform;
 use flounce::profile::{SubstepPolicy, SwingProfile};
@@ -127,17 +127,21 @@ impl Scene {
     }
 }
 
-/// The memory of a stage's only actor.
-pub fn slot(stage: &Stage) -> &Slot {
-    let crowds = &stage.host.world.resource::<Crowds>().0;
-    crowds
-        .iter()
-        .flat_map(|crowd| &crowd.slots)
-        .find(|slot| slot.actor.is_some())
-        .unwrap()
+/// The state of a stage's only actor.
+pub fn actor(stage: &Stage) -> ActorState<'_> {
+    let world = &stage.host.world;
+    let seat = world.get::<Seat>(stage.actor).unwrap();
+    world.resource::<Crowds>().actor(*seat)
 }
 
-/// Three components of the particle at `place`, see [`particle`].
-pub fn particle_at(slot: &Slot, place: usize, component: usize) -> Vec3 {
-    Vec3::from_slice(&slot.group.particles[place * particle::COMPONENTS + component..])
+/// What a stage's only actor keeps for itself.
+pub fn slot(stage: &Stage) -> &Slot {
+    let world = &stage.host.world;
+    let seat = world.get::<Seat>(stage.actor).unwrap();
+    world.resource::<Crowds>().slot(*seat)
+}
+
+/// Three components of the particle at `place`, see `flounce::crowd::particle`.
+pub fn particle_at(actor: &ActorState, place: usize, component: usize) -> Vec3 {
+    Vec3::from_slice(&actor.particle(place)[component..])
 }
