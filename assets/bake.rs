@@ -1,13 +1,11 @@
 //! Baking: simulated motion written back as tracks of the clips it was simulated on.
 //!
-//! Each clip is played over its real length in a World of its own, on as many threads as there are; what the swing
-//! joints did and what drivers set replaces the tracks that the clip had for it. Keys lie at multiples of 1/rate and at the clip's end.
+//! Each clip is played over its real length by an actor of its own, up to 32 of them side by side in a World, on as many
+//! threads as there are; what the swing joints did and what drivers set replaces the tracks that the clip had for it.
+//! Keys lie at multiples of 1/rate and at the clip's end.
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
-
-use rayon::prelude::*;
 
 use super::Error;
 use super::container::Container;
@@ -20,13 +18,16 @@ use crate::pose::JointTransform;
 use crate::rig::Rig;
 use crate::rotation::{self, Rotation};
 
+mod batch;
 pub mod moved;
 mod options;
 pub mod recording;
+mod session;
 
+pub use batch::{MOST_CLIPS, Simulated, simulate};
 pub use options::{BakeOptions, MOST_NUMBERS, check, check_size, count_frames, select_clips};
 
-use moved::{moved_properties, moving_swings};
+use moved::moving_swings;
 use recording::Recording;
 
 /// Numbers of a rotation key.
@@ -85,7 +86,8 @@ pub struct BakeReport {
     pub joints: usize,
     /// Joints that drivers set and that do not swing themselves.
     pub driven: usize,
-    /// Time spent simulating, all threads together, seconds.
+    /// Time spent simulating, with sampling and recording, all threads together, seconds; see
+    /// [`Simulated::busy_seconds`].
     pub busy_seconds: f64,
     /// What deserves a look, one sentence each.
     pub warnings: Vec<String>,
@@ -123,8 +125,7 @@ fn driven_joints(rig: &Rig) -> usize {
 /// `progress` is called from several threads with the number of frames done since its last call.
 ///
 /// # Errors
-/// [`Error::Request`] when the options are out of range, no joint moves, a clip is too long or all of them are too much
-/// together; and those of [`patch()`].
+/// Those of [`simulate`] and of [`patch()`].
 pub fn bake(
     container: &Container,
     rig: &Rig,
@@ -133,34 +134,21 @@ pub fn bake(
     out: &Path,
     progress: &(dyn Fn(u64) + Sync),
 ) -> Result<(Patched, BakeReport), Error> {
-    check(options)?;
-    let moving = moving_joints(rig);
-    let properties = moved_properties(rig);
-    if properties.is_empty() {
-        return Err(nothing_moves(rig));
-    }
-    let numbers = properties.iter().map(|(_, property)| property.width());
-    check_size(count_frames(clips, options), numbers.sum())?;
-    let recorded: Result<Vec<(Recording, f64)>, Error> = clips
-        .par_iter()
-        .map(|clip| {
-            let begin = Instant::now();
-            let recording = recording::record(rig, clip, options, progress)?;
-            Ok((recording, begin.elapsed().as_secs_f64()))
-        })
-        .collect();
-    let recorded = recorded?;
+    let Simulated {
+        recordings,
+        busy_seconds,
+    } = simulate(rig, clips, options, progress)?;
     let mut report = BakeReport {
         clips: Vec::with_capacity(clips.len()),
-        joints: moving,
+        joints: moving_joints(rig),
         driven: driven_joints(rig),
-        busy_seconds: recorded.iter().map(|(_, seconds)| seconds).sum(),
+        busy_seconds,
         warnings: recording::uneven_frames(&options.profile, options.rate_hz)
             .into_iter()
             .collect(),
     };
     let mut baked = Vec::with_capacity(clips.len());
-    for (clip, (recording, _)) in clips.iter().zip(recorded) {
+    for (clip, recording) in clips.iter().zip(recordings) {
         report.warnings.extend(open_loop(clip, &recording));
         report.clips.push(describe(rig, clip, &recording));
         baked.push(bake_clip(rig, clip, recording, options.tolerance_deg));

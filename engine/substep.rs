@@ -131,6 +131,22 @@ impl ActorClock {
             .map_or(0.0, |started| self.last - started - self.dropped)
     }
 
+    /// Makes the coming frame end when this clock shows `time` (seconds since the reset, with what the cap dropped; not
+    /// before what it shows now), whenever that of other actors does.
+    ///
+    /// For a host whose own clock stands at 0 while each actor of it has frames of its own. Not the host's time moves on
+    /// but the actor's beginning moves back: the differences that [`Self::schedule`] takes from a `now` of 0 are exact,
+    /// so the frame has the bits it has on a host that goes there itself. Wind asks for the host's time and would stand
+    /// still.
+    ///
+    /// An actor that waits for its reset has no time yet: the coming frame is its first and ends at 0.
+    pub fn end_frame_at(&mut self, time: f64) {
+        let Some(started) = self.started else { return };
+        let elapsed = time - (self.last - started);
+        self.started = Some(-time);
+        self.last = -elapsed;
+    }
+
     /// Cuts the frame that ends at `now` (host's time, seconds) and moves the clock on. Reuses `schedule`'s memory.
     ///
     /// `now` before the last frame counts as no time passed: hosts refuse negative steps themselves.
@@ -341,6 +357,35 @@ mod tests {
             now += elapsed;
             clock.schedule(now, &profile, &mut schedule);
             assert_eq!(schedule.substeps.len(), expected, "after {elapsed} s");
+        }
+    }
+
+    #[test]
+    fn frames_of_an_actors_own_are_cut_as_a_host_cuts_them_that_goes_there() {
+        for substeps in [SubstepPolicy::Fixed, SubstepPolicy::Frame] {
+            let profile = SwingProfile {
+                substeps,
+                delta: DeltaPolicy::CarriedPairs,
+                ..SwingProfile::default()
+            };
+            let (mut moved, mut own) = (ActorClock::default(), ActorClock::default());
+            let (mut there, mut here) = (FrameSchedule::default(), FrameSchedule::default());
+            // Off the grid, no time at all, and a hitch whose time the cap drops.
+            let times = [0.0, 0.1 / 3.0, 0.04, 0.04, 1.0 / 7.0, 9.1, 9.2, 700.0 / 3.0];
+            for time in times
+                .into_iter()
+                .chain((0..600).map(|i| 300.0 + f64::from(i) / 24.0))
+            {
+                moved.schedule(time, &profile, &mut there);
+                own.end_frame_at(time);
+                own.schedule(0.0, &profile, &mut here);
+                // When the wind is asked is the one thing that hangs on the host.
+                for (here, there) in here.substeps.iter_mut().zip(&there.substeps) {
+                    here.time = there.time;
+                }
+                assert_eq!(here, there, "at {time} s");
+                assert_eq!(own.time(), moved.time());
+            }
         }
     }
 

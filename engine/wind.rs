@@ -114,13 +114,17 @@ impl WindField {
         }
     }
 
-    /// Whether it is what `wind` is when it blows to `direction`.
-    pub fn is_of(&self, wind: &Wind, direction: Vec3) -> bool {
+    /// Whether it is what `wind` is, to whatever direction it blows.
+    pub fn is_like(&self, wind: &Wind) -> bool {
         // The fields that say the wind's strength are the same in both spaces.
-        self.of.direction == direction
-            && (self.of.power, self.of.frequency) == (wind.power, wind.frequency)
+        (self.of.power, self.of.frequency) == (wind.power, wind.frequency)
             && (self.of.octave, self.of.form, self.of.seed) == (wind.octave, wind.form, wind.seed)
             && self.of.gusts == wind.gusts
+    }
+
+    /// Lets it blow to `direction`, in model space.
+    pub fn turn_to(&mut self, direction: Vec3) {
+        self.of.direction = direction;
     }
 
     /// The part of the strength that is the same everywhere at `time`, seconds.

@@ -362,10 +362,15 @@ fn set_wind(field: &mut Option<Arc<WindField>>, wind: Option<&Wind>, placed: &Wo
         return;
     };
     let direction = turned(wind.direction, placed);
-    if field.as_ref().is_none_or(|known| !known.is_of(wind, direction)) {
-        *field = Some(Arc::new(WindField::new(&Wind {
-            direction,
-            ..wind.clone()
-        })));
+    // An actor that turns keeps its noise.
+    if let Some(known) = field.as_mut().and_then(Arc::get_mut)
+        && known.is_like(wind)
+    {
+        known.turn_to(direction);
+        return;
     }
+    *field = Some(Arc::new(WindField::new(&Wind {
+        direction,
+        ..wind.clone()
+    })));
 }

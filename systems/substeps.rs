@@ -123,6 +123,7 @@ fn run_alone(plan: &Plan, slot: &mut Slot, group: &mut Group) {
         None => run_lanes::<f32, PerActor, _>(frame, group, &mut Unwatched),
         Some(watched) => explain::explain_frame(frame, group, watched),
     }
+    group.winds.clear();
     let restored = group.restored.drain(..);
     slot.restored.extend(restored.map(|(_, place)| place));
 }
@@ -138,6 +139,7 @@ fn run_chains(rows: &ChainRows, slot: &mut Slot, group: &mut Group) {
         chains: Some(rows),
     };
     run_wide::<PerChain>(frame, group);
+    group.winds.clear();
     for (lane, row) in group.restored.drain(..) {
         slot.restored.extend(rows.places[row][lane]);
     }
@@ -175,6 +177,7 @@ fn run_actors(plan: &Plan, slots: &mut [Slot], group: &mut Group) {
         };
         run_wide::<PerActor>(frame, group);
     }
+    group.winds.clear();
     for (lane, place) in group.restored.drain(..) {
         slots[lane].restored.push(place);
     }

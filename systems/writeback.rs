@@ -153,11 +153,12 @@ fn write_readout(plan: &Plan, slot: &Slot, state: &ActorState, readout: &mut Swi
 }
 
 fn write_chain_readout(plan: &Plan, state: &ActorState, readout: &mut ChainReadout) {
-    readout.0.clear();
-    readout.0.extend(plan.layers.iter().map(|layer| {
+    readout.0.resize_with(plan.layers.len(), Vec::new);
+    for (layer, to) in plan.layers.iter().zip(&mut readout.0) {
         let links = layer.first_link..layer.first_link + layer.links;
-        links.map(|link| state.link_hits(link) as u32).collect()
-    }));
+        to.clear();
+        to.extend(links.map(|link| state.link_hits(link) as u32));
+    }
 }
 
 /// Length of the last substep, seconds.

@@ -17,7 +17,7 @@ use flounce::chain::{ChainLayer, LayerPlan, acting_smoothing};
 use flounce::clip::{Interpolation, Track, TrackValues, align_hemispheres};
 use flounce::collider::{Mask, PlacedShape};
 use flounce::contact::{self, Hit, Segment};
-use flounce::crowd::{Group, PLACED, particle};
+use flounce::crowd::{Aligned, Group, PLACED, particle};
 use flounce::driver::BlendConstraint;
 use flounce::euler::{self, EulerProduct};
 use flounce::lane::Vec3x;
@@ -31,10 +31,11 @@ use flounce::rotation::{self, Rotation, mirror_x};
 use flounce::slide::{self, SlidePlan};
 use flounce::swing::{Limit, SwingJoint};
 use flounce::systems::chain_collision::collide_links;
-use flounce::systems::collision::{self, Body};
+use flounce::systems::collision::{self, Body, DynamicShape};
 use flounce::systems::forces::root_correction;
 use flounce::systems::placement;
 use flounce::systems::smoothing::smooth_ring;
+use flounce::systems::substeps::Pass;
 use flounce::wind::WindField;
 use serde_json::Value;
 use support::golden::{self, array, list, number};
@@ -327,7 +328,7 @@ fn v2_limit(i: &Value) -> Option<Outputs> {
     let reference = (centre != [0.0; 3]).then_some((0, [1.0; 3]));
     let plan = LimitPlan::new(&limit, reference, [1.0; 3]);
     let rest = q(&i["r0"]);
-    let (held, out) = plan.apply(rest.conjugate() * q(&i["r"]), |_| centre);
+    let (held, out) = plan.apply(rest.conjugate() * q(&i["r"]), &plan.circle, Some(centre));
     let limited = [f32::from(u8::from(out))];
     Some(
         Outputs::default()
@@ -440,7 +441,7 @@ fn x5_push(i: &Value) -> Option<Outputs> {
         _ => panic!("a dynamic collider is a sphere or a line"),
     };
     let body = Body {
-        collider: &collider,
+        shape: DynamicShape::splat(&collider),
         origin: v3(&i["origin"]),
         rotation: q(&i["r_cur"]),
         length: Some(number(&i["length"])),
@@ -500,7 +501,7 @@ fn m1_smoothing(i: &Value) -> Option<Outputs> {
     let count = ring.len();
     let mut group = Group {
         lanes: 1,
-        particles: vec![0.0; count * particle::COMPONENTS],
+        particles: Aligned::zeros(count * particle::COMPONENTS),
         links: list(&i["link_hits"]).iter().map(number).collect(),
         ..Group::default()
     };
@@ -522,7 +523,9 @@ fn m1_smoothing(i: &Value) -> Option<Outputs> {
         rest_length: number(&i["rest_length"]),
         meets: 0..0,
     };
-    smooth_ring::<f32, _>(&layer, &mut group, &mut Unwatched);
+    let (plan, profile) = (Plan::compile(&two_hanging_bones([1.0; 2])), SwingProfile::default());
+    let pass = Pass::<f32>::of(&plan, &profile);
+    smooth_ring(&pass, &layer, &mut group, &mut Unwatched);
     let at = |k: usize| &group.particles[k * particle::COMPONENTS + particle::POSITION..][..3];
     let found: Vec<f32> = (0..count).flat_map(at).copied().collect();
     Some(Outputs::default().numbers("ring", found))
@@ -536,7 +539,9 @@ fn x6_link(i: &Value) -> Option<Outputs> {
     let mut group = Group::new(&plan, 1);
     let statics = list(&i["statics"]).iter().map(static_collider);
     let (statics, numbers): (Vec<_>, Vec<_>) = statics.unzip();
-    group.statics = numbers.concat();
+    let numbers = numbers.concat();
+    group.statics.resize(numbers.len());
+    group.statics.copy_from_slice(&numbers);
     plan.meets = (0..statics.len()).collect();
     plan.layers[0].meets = 0..statics.len();
     plan.layers[0].radius = number(&i["radius"]);
@@ -546,8 +551,9 @@ fn x6_link(i: &Value) -> Option<Outputs> {
         v3(&end["position"]).store(&mut own[particle::POSITION..]);
         v3(&end["anchor"]).store(&mut own[particle::ORIGIN..]);
     }
-    let parallel = ParallelEpsilon::Documented;
-    collide_links::<f32, _>(&plan, &plan.layers[0], &mut group, parallel, &mut Unwatched);
+    let profile = SwingProfile::default();
+    let pass = Pass::<f32>::of(&plan, &profile);
+    collide_links(&pass, &plan.layers[0], &mut group, &mut Unwatched);
     let at = |place: usize| {
         let from = place * particle::COMPONENTS + particle::POSITION;
         group.particles[from..][..3].to_vec()

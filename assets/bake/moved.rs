@@ -49,6 +49,15 @@ pub fn push(values: &mut BakedValues, of: &JointTransform) {
     }
 }
 
+/// Forgets all values and keeps their room.
+pub fn clear(values: &mut BakedValues) {
+    match values {
+        BakedValues::Rotation(values) => values.clear(),
+        BakedValues::Translation(values) | BakedValues::Scale(values) => values.clear(),
+        BakedValues::Weights { values, .. } => values.clear(),
+    }
+}
+
 /// The swing joints of `rig` that move, in its order: active, with a bone (or room to slide), the first on their joint.
 pub fn moving_swings(rig: &Rig) -> Vec<&SwingJoint> {
     let tree = SwingTree::new(rig);

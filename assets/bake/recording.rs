@@ -1,22 +1,13 @@
-//! Recording: plays one clip through the stages and keeps what the swing joints did at every frame.
+//! Recordings: what the swing joints did at every frame of a clip, and when the frames of a clip are.
 
-use std::sync::Arc;
-
-use bevy_ecs::entity::Entity;
-
-use super::moved::{Property, moved_properties, push};
-use super::{BakeOptions, Seam};
+use super::Seam;
+use super::moved::{Property, clear, push};
 use crate::assets::Error;
 use crate::assets::patch::BakedValues;
-use crate::assets::state_hash::{self, StateHash};
-use crate::clip::{Clip, ClipPlayer, Repeat};
-use crate::pose::{LocalPose, PoseHealth};
+use crate::assets::state_hash::StateHash;
+use crate::pose::JointTransform;
 use crate::profile::{SubstepPolicy, SwingProfile};
-use crate::rig::Rig;
-use crate::substep::ActorClock;
 use crate::swing::SwingReadout;
-use crate::systems::plugin::Headless;
-use crate::systems::substeps::Workers;
 
 /// More keys than this in one clip are refused: 18 hours at 60 Hz.
 pub const MOST_KEYS: f64 = 4e6;
@@ -30,11 +21,12 @@ pub const CLOSED_POSITION: f32 = 1e-4;
 pub const CLOSED_VELOCITY: f32 = 5e-3;
 
 /// What the swing joints of one clip did.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Recording {
     /// Time of each frame from the clip's beginning, seconds, strictly increasing.
     pub times: Vec<f32>,
-    /// What moved: the joint of the rig and its values, one per time, in the order of [`moved_properties`].
+    /// What moved: the joint of the rig and its values, one per time, in the order of
+    /// [`moved_properties`](super::moved::moved_properties).
     pub tracks: Vec<(usize, BakedValues)>,
     /// The farthest any joint was from its animated rotation, radians, and which.
     pub deflection: Option<(f32, usize)>,
@@ -48,168 +40,94 @@ pub struct Recording {
     pub invalid: Vec<usize>,
 }
 
-/// The times of a clip's frames, seconds: multiples of 1/rate and the clip's end.
-///
-/// Strictly increasing, and so are the same times rounded to f32, as which they are stored.
-///
-/// # Errors
-/// [`Error::Request`] when there would be more than [`MOST_KEYS`], or the product is no number.
-pub fn frame_times(duration: f32, rate_hz: f64) -> Result<Vec<f64>, Error> {
-    let keys = f64::from(duration) * rate_hz;
-    if !(0.0..=MOST_KEYS).contains(&keys) {
-        return Err(Error::Request(format!(
-            "a clip of {duration:?} s at {rate_hz:?} Hz has {keys:.3e} keys; expected at most {MOST_KEYS}: lower --rate"
-        )));
-    }
-    Ok(frame_times_from(0, duration, rate_hz))
-}
-
-/// Those of [`frame_times`] from frame `first` on.
-fn frame_times_from(first: u32, duration: f32, rate_hz: f64) -> Vec<f64> {
-    let end = f64::from(duration);
-    // Each time is computed from its index: a running sum drifts by seconds an hour. An end that was rounded down to
-    // f32 may lie more than `SAME_TIME` beside the grid and still be the same f32 as the grid's last time.
-    let grid = (first..).map(|frame| f64::from(frame) / rate_hz);
-    let before_end = |time: f64| time < end - SAME_TIME && (time as f32) < duration;
-    let mut times: Vec<f64> = grid.take_while(|&time| before_end(time)).collect();
-    times.push(end);
-    times
-}
-
-/// Plays `clip` on an actor of `rig` and records it. `progress` hears of every frame.
-///
-/// # Errors
-/// [`Error::Request`] when the clip is too long for the rate.
-pub fn record(
-    rig: &Rig,
-    clip: &Arc<Clip>,
-    options: &BakeOptions,
-    progress: &(dyn Fn(u64) + Sync),
-) -> Result<Recording, Error> {
-    let duration = clip.duration;
-    let times = frame_times(duration, options.rate_hz)?;
-    let looped = options.looped && duration > 0.0;
-    let mut stage = Stage::new(rig, clip, options, looped);
-    let mut recording = stage.pass(&times, 0.0, options, progress);
-    if looped {
-        for pass in 1..options.most_passes {
-            let begin = stage.readout();
-            let next = stage.pass(
-                &times,
-                f64::from(pass) * f64::from(duration),
-                options,
-                progress,
-            );
-            let seam = Seam::between(&begin, &stage.readout(), pass + 1);
-            recording = Recording {
-                seam: Some(seam),
-                ..next
-            };
-            if seam.is_closed() {
-                break;
-            }
-        }
-    }
-    recording.substeps = stage.substeps(options.profile.prewarm);
-    recording.invalid = stage.invalid();
-    Ok(recording)
-}
-
-/// A World with one actor that plays one clip.
-struct Stage {
-    host: Headless,
-    actor: Entity,
-    /// Joint of each swing joint of the rig.
-    joints: Vec<usize>,
-    moved: Vec<(usize, Property)>,
-}
-
-impl Stage {
-    fn new(rig: &Rig, clip: &Arc<Clip>, options: &BakeOptions, looped: bool) -> Self {
-        let mut host = Headless::new();
-        host.world.insert_resource(Workers::One);
-        let rig_entity = host.spawn_rig(rig);
-        let repeat = if looped { Repeat::Loop } else { Repeat::Once };
-        let parts = (
-            ClipPlayer::new(Arc::clone(clip), repeat),
-            options.properties,
-            uncapped(&options.profile, options.rate_hz),
-            SwingReadout::default(),
-        );
-        let actor = host.spawn_actor(rig_entity, parts);
+impl Recording {
+    /// Of what `moved` names, with room for `frames` frames.
+    pub(super) fn new(moved: &[(usize, Property)], frames: usize) -> Self {
+        let track = |&(joint, property): &(usize, Property)| (joint, property.values(frames));
         Self {
-            host,
-            actor,
-            joints: rig.swing.iter().map(|swing| swing.joint).collect(),
-            moved: moved_properties(rig),
+            times: Vec::with_capacity(frames),
+            tracks: moved.iter().map(track).collect(),
+            ..Self::default()
         }
     }
 
-    /// Runs the clip once from `start` (host's time) and records its frames.
-    fn pass(
+    /// Appends a frame at `time`: what an actor shows. `joints` has the joint of each entry of the readout.
+    pub(super) fn keep(
         &mut self,
-        times: &[f64],
-        start: f64,
-        options: &BakeOptions,
-        progress: &(dyn Fn(u64) + Sync),
-    ) -> Recording {
-        let mut recording = Recording {
-            times: times.iter().map(|&time| time as f32).collect(),
-            tracks: self
-                .moved
-                .iter()
-                .map(|&(joint, property)| (joint, property.values(times.len())))
-                .collect(),
-            ..Recording::default()
-        };
-        for &time in times {
-            // Times never decrease and are finite, so the clock cannot refuse them.
-            let ran = self.host.run_to(start + time);
-            debug_assert!(ran.is_ok(), "frames come in order");
-            self.keep(&mut recording);
-            if options.hashes {
-                let hash = state_hash::of_actor(&self.host.world, self.actor);
-                recording.hashes.push(hash);
-            }
-            progress(1);
+        time: f32,
+        pose: &[JointTransform],
+        readout: &SwingReadout,
+        joints: &[usize],
+    ) {
+        self.times.push(time);
+        for (joint, values) in &mut self.tracks {
+            push(values, &pose[*joint]);
         }
-        recording
-    }
-
-    /// Appends the frame that just ran.
-    fn keep(&self, recording: &mut Recording) {
-        if let Some(pose) = self.host.world.get::<LocalPose>(self.actor) {
-            for (joint, values) in &mut recording.tracks {
-                push(values, &pose.0[*joint]);
-            }
-        }
-        for (result, &joint) in self.readout().0.iter().zip(&self.joints) {
+        for (result, &joint) in readout.0.iter().zip(joints) {
             let Some(result) = result else { continue };
-            let farthest = recording.deflection.map_or(-1.0, |(angle, _)| angle);
+            let farthest = self.deflection.map_or(-1.0, |(angle, _)| angle);
             if result.deflection > farthest {
-                recording.deflection = Some((result.deflection, joint));
+                self.deflection = Some((result.deflection, joint));
             }
         }
     }
 
-    fn readout(&self) -> SwingReadout {
-        self.host
-            .world
-            .get::<SwingReadout>(self.actor)
-            .cloned()
-            .unwrap_or_default()
+    /// Forgets all frames and keeps their room: a loop is recorded in its last pass.
+    pub(super) fn forget(&mut self) {
+        self.times.clear();
+        self.tracks.iter_mut().for_each(|(_, values)| clear(values));
+        self.deflection = None;
+        self.hashes.clear();
+    }
+}
+
+/// When the frames of a clip are: at multiples of 1/rate and at the clip's end.
+///
+/// Their times increase strictly, and so do they rounded to f32, as which they are stored.
+#[derive(Clone, Copy, Debug)]
+pub struct FrameTimes {
+    /// Length of the clip, seconds, ≥ 0.
+    duration: f32,
+    rate_hz: f64,
+}
+
+impl FrameTimes {
+    /// Those of a clip of `duration` seconds.
+    ///
+    /// # Errors
+    /// [`Error::Request`] when there would be more than [`MOST_KEYS`], or the product is no number.
+    pub fn new(duration: f32, rate_hz: f64) -> Result<Self, Error> {
+        let keys = f64::from(duration) * rate_hz;
+        if !(0.0..=MOST_KEYS).contains(&keys) {
+            return Err(Error::Request(format!(
+                "a clip of {duration:?} s at {rate_hz:?} Hz has {keys:.3e} keys; expected at most {MOST_KEYS}: lower --rate"
+            )));
+        }
+        Ok(Self { duration, rate_hz })
     }
 
-    fn substeps(&self, prewarm: u32) -> u64 {
-        let clock = self.host.world.get::<ActorClock>(self.actor);
-        clock.map_or(0, |clock| clock.substeps) + u64::from(prewarm)
+    /// Length of the clip, seconds.
+    pub fn end(&self) -> f64 {
+        f64::from(self.duration)
     }
 
-    fn invalid(&self) -> Vec<usize> {
-        let health = self.host.world.get::<PoseHealth>(self.actor);
-        health
-            .map(|health| health.reported.clone())
-            .unwrap_or_default()
+    /// Time of frame `frame`, counted from 0, seconds; of those behind the last one, its.
+    pub fn at(&self, frame: u32) -> f64 {
+        // Computed from its index: a running sum drifts by seconds an hour. An end that was rounded down to f32 may lie
+        // more than `SAME_TIME` beside the grid and still be the same f32 as the grid's last time.
+        let time = f64::from(frame) / self.rate_hz;
+        let before_end = time < self.end() - SAME_TIME && (time as f32) < self.duration;
+        if before_end { time } else { self.end() }
+    }
+
+    /// Whether frame `frame` is the last one, or behind it.
+    pub fn is_last(&self, frame: u32) -> bool {
+        self.at(frame) >= self.end()
+    }
+
+    /// How many there are, or one more.
+    pub fn most(&self) -> usize {
+        (self.end() * self.rate_hz).ceil() as usize + 1
     }
 }
 
@@ -244,7 +162,7 @@ impl Seam {
     }
 
     /// The largest difference between two states, reached after `passes`.
-    fn between(begin: &SwingReadout, end: &SwingReadout, passes: u32) -> Self {
+    pub(super) fn between(begin: &SwingReadout, end: &SwingReadout, passes: u32) -> Self {
         let pairs = begin.0.iter().flatten().zip(end.0.iter().flatten());
         let mut seam = Self {
             passes,
@@ -264,12 +182,21 @@ impl Seam {
 mod tests {
     use super::*;
 
+    /// The times of the frames from `first` on.
+    fn times_from(first: u32, duration: f32, rate_hz: f64) -> Vec<f64> {
+        let times = FrameTimes::new(duration, rate_hz).unwrap();
+        let last = (first..).find(|&frame| times.is_last(frame)).unwrap();
+        assert_eq!(times.at(last + 1), times.end(), "none is behind the last");
+        (first..=last).map(|frame| times.at(frame)).collect()
+    }
+
     #[test]
     fn exp_02_frames_lie_at_multiples_of_the_rate_and_at_the_end() {
-        assert_eq!(frame_times(0.05, 60.0).unwrap().len(), 4);
-        assert_eq!(frame_times(0.0, 60.0).unwrap(), [0.0]);
-        let hour = frame_times(3600.0, 60.0).unwrap();
+        assert_eq!(times_from(0, 0.05, 60.0).len(), 4);
+        assert_eq!(times_from(0, 0.0, 60.0), [0.0]);
+        let hour = times_from(0, 3600.0, 60.0);
         assert_eq!(hour.len(), 216_001);
+        assert!(FrameTimes::new(3600.0, 60.0).unwrap().most() >= hour.len());
         let stored: Vec<f32> = hour.iter().map(|&time| time as f32).collect();
         assert!(stored.windows(2).all(|pair| pair[0] < pair[1]));
     }
@@ -280,7 +207,7 @@ mod tests {
             for frames in 1..=600 * u32::from(rate) {
                 let end = (f64::from(frames) / f64::from(rate)) as f32;
                 // The whole list is long; only its end depends on the clip's.
-                let last = frame_times_from(frames.saturating_sub(4), end, rate.into());
+                let last = times_from(frames.saturating_sub(4), end, rate.into());
                 let stored: Vec<f32> = last.iter().map(|&time| time as f32).collect();
                 assert!(
                     stored.windows(2).all(|pair| pair[0] < pair[1]),
@@ -300,7 +227,7 @@ mod tests {
             (0.0, f64::INFINITY),
             (1.0, f64::NAN),
         ] {
-            let refused = frame_times(duration, rate).unwrap_err().to_string();
+            let refused = FrameTimes::new(duration, rate).unwrap_err().to_string();
             assert!(refused.contains("lower --rate"), "{refused}");
         }
     }

@@ -128,6 +128,7 @@ pub struct Counted<L>(L);
 
 /// Answers of which every use counts.
 #[derive(Clone, Copy)]
+#[derive(Debug)]
 pub struct CountedMask<M>(M);
 
 macro_rules! counted_operator {

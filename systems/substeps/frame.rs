@@ -46,6 +46,18 @@ pub struct Pass<'p, L: Lane> {
     pub chains: Option<&'p ChainRows>,
 }
 
+impl<'p, L: Lane> Pass<'p, L> {
+    /// Of all lanes.
+    pub fn of(plan: &'p Plan, profile: &'p SwingProfile) -> Self {
+        Self {
+            plan,
+            profile,
+            pen: Pen::new(&[]),
+            chains: None,
+        }
+    }
+}
+
 /// Hears of the end of each substep.
 pub(super) trait Noted<W> {
     fn noted(&mut self, substep: &Substep, group: &Group, witness: &mut W);

@@ -5,6 +5,8 @@
 mod support;
 
 mod among;
+#[cfg(feature = "assets")]
+mod batch;
 mod crowds;
 mod editing;
 mod hosts;

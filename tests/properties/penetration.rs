@@ -42,7 +42,7 @@ use proptest::test_runner::TestCaseResult;
 
 use crate::config;
 use crate::random::{direction, number, share, vector};
-use crate::scene::{particle_at, slot};
+use crate::scene::{actor, particle_at};
 use crate::support::chains::{Stage, ball, joint, static_ball, turn};
 
 /// Metres: rounding of f32 in positions within 2 m of the origin and in the turn that resolve makes of them.
