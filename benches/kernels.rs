@@ -123,7 +123,7 @@ fn limits<L: Lane>(group: &mut Group) {
     for (name, angles) in [("inside", [0.1, -0.2, 0.2]), ("beyond", [0.5, 0.2, 0.6])] {
         let input = (plan, turned::<L>(angles));
         run::<L, _, _>(group, name, input, |(plan, deviation)| {
-            plan.apply(*deviation, |_| [L::splat(0.0); 3])
+            plan.apply(*deviation, &plan.circle.splat(), None)
         });
     }
 }

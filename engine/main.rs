@@ -7,6 +7,7 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use flounce::instruction_set::InstructionSet;
 
 mod cli;
 
@@ -17,7 +18,8 @@ mod cli;
     version,
     max_term_width = 100,
     after_help = "Exit codes: 0 done, 1 failed (a file could not be read or written, an expectation did not hold), 2 misuse.\n\
-                  Log level: FLOUNCE_LOG=warn|info|debug (default warn)."
+                  Log level: FLOUNCE_LOG=warn|info|debug (default warn).\n\
+                  Instructions: FLOUNCE_ISA=scalar|sse2|avx2|avx512 (default the widest of this processor; all give the same bits)."
 )]
 struct Arguments {
     #[command(subcommand)]
@@ -37,7 +39,12 @@ enum Command {
 
 fn main() -> ExitCode {
     cli::start_log();
-    let outcome = match Arguments::parse().command {
+    let arguments = Arguments::parse();
+    if let Err(fault) = InstructionSet::from_environment() {
+        cli::show_error(flounce::assets::Error::Request(fault.to_string()));
+        return ExitCode::from(2);
+    }
+    let outcome = match arguments.command {
         Command::Bake(arguments) => cli::bake::run(&arguments),
         Command::Check(arguments) => cli::check::run(&arguments),
         Command::Run(arguments) => cli::run::run(&arguments),

@@ -127,8 +127,7 @@ fn touch(
 pub struct Counted<L>(L);
 
 /// Answers of which every use counts.
-#[derive(Clone, Copy)]
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct CountedMask<M>(M);
 
 macro_rules! counted_operator {

@@ -39,6 +39,7 @@ impl Kernel {
         Self::running(plan, characters, lanes, run_group)
     }
 
+    #[allow(dead_code, reason = "the springs bench takes the lanes of the processor")]
     /// As [`Self::new`], on a lane type of the caller's.
     pub fn of<L: Lane>(plan: Plan, characters: usize) -> Self {
         let run: Run = |plan, profile, schedule, group| {

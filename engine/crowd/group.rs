@@ -148,7 +148,6 @@ impl Group {
 
     #[inline(always)]
     fn rigid<L: Lane>(&self, of: &[f32], pose: usize, joint: usize, joints: usize) -> Rigid<L> {
-        debug_assert_eq!(self.lanes, L::LANES, "a group is read at its own width");
         let offset = (pose * joints + joint) * RIGID * L::LANES;
         Rigid::load(&of[offset..][..RIGID * L::LANES])
     }

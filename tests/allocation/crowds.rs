@@ -217,7 +217,6 @@ fn a_crowd_of_three_rigs_allocates_nothing_after_warm_up() {
 }
 
 #[test]
-#[ignore = "the readout of links takes new memory in every frame"]
 fn x6_a_crowd_that_shows_its_links_allocates_nothing_after_warm_up() {
     let asks = Asks {
         links: true,
@@ -227,7 +226,6 @@ fn x6_a_crowd_that_shows_its_links_allocates_nothing_after_warm_up() {
 }
 
 #[test]
-#[ignore = "the wind of an actor that turns is set up anew in every frame"]
 fn w1_a_crowd_that_turns_in_the_wind_allocates_nothing_after_warm_up() {
     let asks = Asks {
         turns: true,

@@ -137,7 +137,6 @@ mod program {
     }
 
     #[test]
-    #[ignore = "until the dispatch lands"]
     fn an_instruction_set_that_is_not_here_is_refused_with_those_that_are() {
         let all = ["scalar", "sse2", "avx2", "avx512"];
         let absent = all.into_iter().filter(|isa| !present().contains(isa));
