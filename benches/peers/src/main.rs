@@ -12,8 +12,14 @@ mod clip_keys;
 mod ozz;
 mod table;
 
+use std::path::Path;
+
 use cpu_time::ProcessTime;
 
+/// The side whose ratios are printed: flounce as it is called without a choice of lanes.
+const OURS: &str = "flounce rows 4 lanes";
+/// Where the medians are kept.
+const RESULTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../results/clips-peers.csv");
 /// How many characters are played.
 const CASES: [usize; 2] = [1, 100];
 /// Joints that a side computes in a round: long against the clock's own cost.
@@ -53,7 +59,11 @@ fn main() {
                 ozz::measure(characters, "ozz-animation-rs mended");
             }
         }
-        ["table", file, date, commit] => table::print(file, date, commit),
+        ["table", file, date, commit] => {
+            let medians = table::Medians::read(file);
+            medians.print_list(OURS);
+            medians.append(Path::new(RESULTS), "ns per joint", date, commit);
+        }
         _ => {
             eprintln!("usage: flounce-peers round [mended] | table FILE DATE COMMIT");
             std::process::exit(2);

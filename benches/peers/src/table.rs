@@ -1,55 +1,140 @@
-//! Many rounds of all sides → medians, ratios, and rows for `benches/results/clips-peers.csv`.
+//! Many rounds of all sides → medians, ratios, and rows for `benches/results/`.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::path::Path;
 
-/// The side whose ratios are printed: flounce as it is called without a choice of lanes.
-const OURS: &str = "flounce rows 4 lanes";
+/// What one side took for one workload, round by round, nanoseconds.
+struct Entry {
+    workload: String,
+    side: String,
+    times: Vec<f64>,
+}
 
-/// Reads lines `workload,side,nanoseconds` from `file`, prints the table and appends it to the results.
-///
-/// # Panics
-/// If a line is not of that form or the results cannot be written.
-pub fn print(file: &str, date: &str, commit: &str) {
-    let text = std::fs::read_to_string(file).expect("the rounds");
-    let mut rounds: BTreeMap<(&str, &str), Vec<f64>> = BTreeMap::new();
-    for line in text.lines() {
-        let parts: Vec<&str> = line.split(',').collect();
-        let [workload, side, time] = parts[..] else {
-            panic!("`{line}` is not `workload,side,nanoseconds`");
-        };
-        let time = time.parse().expect("nanoseconds");
-        rounds.entry((workload, side)).or_default().push(time);
-    }
-    let median = |times: &[f64]| {
-        let mut times = times.to_vec();
+impl Entry {
+    fn median(&self) -> f64 {
+        let mut times = self.times.clone();
         times.sort_by(f64::total_cmp);
         times[times.len() / 2]
-    };
-    let medians: BTreeMap<_, f64> = rounds
-        .iter()
-        .map(|(&key, times)| (key, median(times)))
-        .collect();
-    let mut rows = String::new();
-    for (&(workload, side), &time) in &medians {
-        let ours = medians.get(&(workload, OURS));
-        let ratio = ours.map_or(String::new(), |ours| format!("{:>6.2} x", time / ours));
-        println!("{workload:<34} {side:<30} {time:>8.2} ns {ratio}");
-        writeln!(
-            rows,
-            "{date},{commit},clips-peers,{workload},{side},ns per joint,{time:.2}"
-        )
-        .expect("memory");
     }
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../results/clips-peers.csv");
-    let new = !path.exists();
-    let results = OpenOptions::new().create(true).append(true).open(path);
-    let mut results = results.expect("the results");
-    if new {
-        writeln!(results, "date,commit,bench,workload,side,figure,median").expect("the results");
+}
+
+/// The rounds of all sides, in the order in which workloads and sides came first.
+pub struct Medians(Vec<Entry>);
+
+impl Medians {
+    /// Reads lines `workload,side,nanoseconds` from `file`.
+    ///
+    /// # Panics
+    /// If there is no line, or one is not of that form.
+    pub fn read(file: &str) -> Self {
+        let text = std::fs::read_to_string(file).expect("the rounds");
+        let mut entries: Vec<Entry> = Vec::new();
+        for line in text.lines() {
+            let parts: Vec<&str> = line.split(',').collect();
+            let [workload, side, time] = parts[..] else {
+                panic!("`{line}` is not `workload,side,nanoseconds`");
+            };
+            let time = time.parse().expect("nanoseconds");
+            let known = |entry: &&mut Entry| entry.workload == workload && entry.side == side;
+            if let Some(entry) = entries.iter_mut().find(known) {
+                entry.times.push(time);
+            } else {
+                entries.push(Entry {
+                    workload: workload.to_owned(),
+                    side: side.to_owned(),
+                    times: vec![time],
+                });
+            }
+        }
+        assert!(!entries.is_empty(), "{file} has no rounds");
+        Self(entries)
     }
-    results.write_all(rows.as_bytes()).expect("the results");
+
+    fn entry(&self, workload: &str, side: &str) -> Option<&Entry> {
+        self.0
+            .iter()
+            .find(|entry| entry.workload == workload && entry.side == side)
+    }
+
+    /// Prints a line per workload and side, sorted by name, with its ratio to the side `ours`.
+    pub fn print_list(&self, ours: &str) {
+        let mut entries: Vec<&Entry> = self.0.iter().collect();
+        entries.sort_by_key(|entry| (&entry.workload, &entry.side));
+        for entry in entries {
+            let time = entry.median();
+            let ours = self.entry(&entry.workload, ours).map(Entry::median);
+            let ratio = ours.map_or(String::new(), |ours| format!("{:>6.2} x", time / ours));
+            println!(
+                "{:<34} {:<30} {time:>8.2} ns {ratio}",
+                entry.workload, entry.side
+            );
+        }
+    }
+
+    /// Prints a row per workload: the medians of all sides, then how many times as long as `ours` the others take.
+    pub fn print_grid(&self, ours: &str) {
+        let workloads = distinct(self.0.iter().map(|entry| entry.workload.as_str()));
+        let sides = distinct(self.0.iter().map(|entry| entry.side.as_str()));
+        let others = || sides.iter().filter(|&&side| side != ours);
+        let head = |side: &&str| format!(" {side} |");
+        let medians: String = sides.iter().map(head).collect();
+        let ratios: String = others().map(|side| format!(" {side} / {ours} |")).collect();
+        println!("| ns, medians | rounds |{medians}{ratios}");
+        let columns = sides.len() + others().count();
+        println!("|---|--:|{}", "--:|".repeat(columns));
+        for workload in workloads {
+            let median = |side: &str| self.entry(workload, side).map(Entry::median);
+            let rounds = |side: &&str| Some(self.entry(workload, side)?.times.len());
+            let rounds = sides.iter().filter_map(rounds).min().unwrap_or(0);
+            let cell = |value: Option<f64>, unit: &str| match value {
+                Some(value) if value < 100.0 => format!(" {value:.2}{unit} |"),
+                Some(value) => format!(" {value:.0}{unit} |"),
+                None => " — |".to_owned(),
+            };
+            let medians: String = sides.iter().map(|side| cell(median(side), "")).collect();
+            let ratio = |side: &&str| Some(median(side)? / median(ours)?);
+            let ratios: String = others().map(|side| cell(ratio(side), " ×")).collect();
+            println!("| {workload} | {rounds} |{medians}{ratios}");
+        }
+    }
+
+    /// Appends a row per workload and side to the file `results`, whose name is the bench's.
+    ///
+    /// # Panics
+    /// If it cannot be written.
+    pub fn append(&self, results: &Path, figure: &str, date: &str, commit: &str) {
+        let bench = results.file_stem().unwrap_or_default().to_string_lossy();
+        let mut entries: Vec<&Entry> = self.0.iter().collect();
+        entries.sort_by_key(|entry| (&entry.workload, &entry.side));
+        let mut rows = String::new();
+        for entry in entries {
+            let (workload, side, time) = (&entry.workload, &entry.side, entry.median());
+            writeln!(
+                rows,
+                "{date},{commit},{bench},{workload},{side},{figure},{time:.2}"
+            )
+            .expect("memory");
+        }
+        let new = !results.exists();
+        let results = OpenOptions::new().create(true).append(true).open(results);
+        let mut results = results.expect("the results");
+        if new {
+            writeln!(results, "date,commit,bench,workload,side,figure,median")
+                .expect("the results");
+        }
+        results.write_all(rows.as_bytes()).expect("the results");
+    }
+}
+
+/// The items in the order in which they come first.
+fn distinct<'a>(items: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut found = Vec::new();
+    for item in items {
+        if !found.contains(&item) {
+            found.push(item);
+        }
+    }
+    found
 }
