@@ -78,26 +78,22 @@ impl Medians {
         let workloads = distinct(self.0.iter().map(|entry| entry.workload.as_str()));
         let sides = distinct(self.0.iter().map(|entry| entry.side.as_str()));
         let others = || sides.iter().filter(|&&side| side != ours);
-        let head = |side: &&str| format!(" {side} |");
-        let medians: String = sides.iter().map(head).collect();
-        let ratios: String = others().map(|side| format!(" {side} / {ours} |")).collect();
-        println!("| ns, medians | rounds |{medians}{ratios}");
-        let columns = sides.len() + others().count();
-        println!("|---|--:|{}", "--:|".repeat(columns));
-        for workload in workloads {
+        let mut head = vec!["workload".to_owned(), "rounds".to_owned()];
+        head.extend(sides.iter().map(|side| format!("{side}, ns")));
+        head.extend(others().map(|side| format!("{side}, ×")));
+        let row = |workload: &&str| {
             let median = |side: &str| self.entry(workload, side).map(Entry::median);
             let rounds = |side: &&str| Some(self.entry(workload, side)?.times.len());
             let rounds = sides.iter().filter_map(rounds).min().unwrap_or(0);
-            let cell = |value: Option<f64>, unit: &str| match value {
-                Some(value) if value < 100.0 => format!(" {value:.2}{unit} |"),
-                Some(value) => format!(" {value:.0}{unit} |"),
-                None => " — |".to_owned(),
-            };
-            let medians: String = sides.iter().map(|side| cell(median(side), "")).collect();
+            let mut cells = vec![(*workload).to_owned(), rounds.to_string()];
+            cells.extend(sides.iter().map(|side| three_digits(median(side))));
             let ratio = |side: &&str| Some(median(side)? / median(ours)?);
-            let ratios: String = others().map(|side| cell(ratio(side), " ×")).collect();
-            println!("| {workload} | {rounds} |{medians}{ratios}");
-        }
+            cells.extend(others().map(|side| three_digits(ratio(side))));
+            cells
+        };
+        let rows: Vec<Vec<String>> = workloads.iter().map(row).collect();
+        println!("Medians; × says how many times as long as {ours} a side takes.\n");
+        print_columns(&head, &rows);
     }
 
     /// Appends a row per workload and side to the file `results`, whose name is the bench's.
@@ -137,4 +133,41 @@ fn distinct<'a>(items: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
         }
     }
     found
+}
+
+/// At least three digits, or a dash.
+fn three_digits(value: Option<f64>) -> String {
+    match value {
+        Some(value) if value < 10.0 => format!("{value:.2}"),
+        Some(value) if value < 100.0 => format!("{value:.1}"),
+        Some(value) => format!("{value:.0}"),
+        None => "—".to_owned(),
+    }
+}
+
+/// Prints a table that is Markdown too; all columns but the first are numbers.
+fn print_columns(head: &[String], rows: &[Vec<String>]) {
+    let width = |column: usize| {
+        let cells = rows.iter().map(|row| row[column].chars().count());
+        cells
+            .chain([head[column].chars().count()])
+            .max()
+            .unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..head.len()).map(width).collect();
+    let print = |cells: &[String]| {
+        let cells = cells.iter().zip(&widths).enumerate();
+        let cells = cells.map(|(column, (cell, &width))| match column {
+            0 => format!(" {cell:<width$} |"),
+            _ => format!(" {cell:>width$} |"),
+        });
+        println!("|{}", cells.collect::<String>());
+    };
+    print(head);
+    let rule = widths.iter().enumerate().map(|(column, &width)| {
+        let end = if column == 0 { '-' } else { ':' };
+        format!("{}{end}|", "-".repeat(width + 1))
+    });
+    println!("|{}", rule.collect::<String>());
+    rows.iter().for_each(|row| print(row));
 }
