@@ -97,20 +97,21 @@ function advance(characters, step) {
   }
 }
 
-/** Tips of a character's chains in the world, and its hips. */
+/** Tips of a character's chains in the world, and what brings them into the space of the hips. */
 function tips({ hips, chains }) {
   const place = (node) => new THREE.Vector3().setFromMatrixPosition(node.matrixWorld);
-  return { tips: chains.map((nodes) => place(nodes[LINKS])), hips: hips.matrixWorld.clone() };
+  return { tips: chains.map((nodes) => place(nodes[LINKS])), fromWorld: hips.matrixWorld.clone().invert() };
 }
 
 /** Refuses characters whose tips do not move, in the world and against the hips, or do not hang below them. */
 function check(characters, before) {
   characters.forEach((character, index) => {
     const [old, now] = [before[index], tips(character)];
-    const local = ({ tips, hips }) => tips.map((tip) => tip.clone().applyMatrix4(hips.clone().invert()));
     const farthest = (from, to) => Math.max(...to.map((tip, chain) => tip.distanceTo(from[chain])));
-    const [inWorld, againstHips] = [farthest(old.tips, now.tips), farthest(local(old), local(now))];
-    const depth = local(now).reduce((sum, tip) => sum - tip.y, 0) / CHAINS;
+    const inWorld = farthest(old.tips, now.tips);
+    for (const { tips, fromWorld } of [old, now]) tips.forEach((tip) => tip.applyMatrix4(fromWorld));
+    const againstHips = farthest(old.tips, now.tips);
+    const depth = now.tips.reduce((sum, tip) => sum - tip.y, 0) / CHAINS;
     if (!(Math.min(inWorld, againstHips) > LEAST_MOVED && depth > LEAST_DEPTH)) {
       const moved = `tips moved ${inWorld} m, ${againstHips} m against the hips`;
       throw new Error(`character ${index}: ${moved}, and hang ${depth} m below them`);
