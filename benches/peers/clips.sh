@@ -37,5 +37,6 @@ measure_clips() {
         "$target/release/flounce-peers-mended" round mended >> "$lines" || fail "the mended peer's clips stopped in round $round"
         echo "clips: round $round of $rounds" >&2
     done
-    "$target/release/flounce-peers" table "$lines" "$(date -u +%F)" "$(commit)"
+    # Ratios to flounce as it is called without a choice of lanes.
+    print_table list "$lines" "flounce rows 4 lanes" clips-peers "ns per joint"
 }

@@ -28,6 +28,11 @@ build_ours() {
     case $path in /*) echo "$path" ;; ?*) echo "../../$path" ;; *) fail "cargo names no executable of the bench $1" ;; esac
 }
 
+# Prints the table of a part and appends its medians: `print_table list|grid ROUNDS OURS BENCH FIGURE`.
+print_table() {
+    "$target/release/flounce-peers-table" "$1" "$2" "$3" "../results/$4.csv" "$5" "$(date -u +%F)" "$(commit)"
+}
+
 # The commit that is measured, with a + when files are changed.
 commit() {
     local commit
@@ -45,6 +50,8 @@ clean() {
 }
 trap clean EXIT
 need cargo "see https://rustup.rs"
+
+(cd table && cargo build --quiet --release --locked --target-dir "$target")
 
 for part in clips springs; do
     [ "$parts" = all ] || [ "$parts" = $part ] || continue

@@ -59,7 +59,7 @@ stop() {
 measure_case() {
     local case=$1 rounds=$2 lines=$3 round
     start three-vrm "$case" "${three[@]}" "$case"
-    start bevy_vrm1 "$case" "${vrm[@]}" case "$case"
+    start bevy_vrm1 "$case" "${vrm[@]}" "$case"
     for ((round = 1; round <= rounds; round++)); do
         turn three-vrm "$case" >> "$lines"
         turn bevy_vrm1 "$case" >> "$lines"
@@ -78,5 +78,5 @@ measure_springs() {
     for case in "${cases[@]}"; do
         measure_case "$case" "$(rounds_of "$case" "${1:-7}")" "$lines"
     done
-    "${vrm[@]}" table "$lines" "$claimed" "$(date -u +%F)" "$(commit)"
+    print_table grid "$lines" "$claimed" springs-peers "ns per joint update"
 }

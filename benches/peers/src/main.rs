@@ -1,8 +1,8 @@
 //! The sides that flounce's clips are compared with, on workload C: `bevy_animation` 0.20.1 and `ozz-animation-rs` 0.11.0.
 //!
-//! `flounce-peers round` (`round mended` when built with the mended copy of ozz) measures every side once and prints lines `workload,side,ns per joint`, as flounce's own bench
-//! does with `--lines`; `flounce-peers table FILE DATE COMMIT` reads many rounds of both and prints medians and
-//! ratios. `run.sh` does all of it. CPU time of this process.
+//! `flounce-peers round` (`round mended` when built with the mended copy of ozz) measures every side once and prints
+//! lines `workload,side,ns per joint`, as flounce's own bench does with `--lines`. `run.sh` runs it in turn with that and
+//! makes a table of many rounds. CPU time of this process.
 #![feature(portable_simd)]
 
 mod archive;
@@ -10,16 +10,9 @@ mod bevy;
 #[path = "../../support/clip_keys.rs"]
 mod clip_keys;
 mod ozz;
-mod table;
-
-use std::path::Path;
 
 use cpu_time::ProcessTime;
 
-/// The side whose ratios are printed: flounce as it is called without a choice of lanes.
-const OURS: &str = "flounce rows 4 lanes";
-/// Where the medians are kept.
-const RESULTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../results/clips-peers.csv");
 /// How many characters are played.
 const CASES: [usize; 2] = [1, 100];
 /// Joints that a side computes in a round: long against the clock's own cost.
@@ -59,13 +52,8 @@ fn main() {
                 ozz::measure(characters, "ozz-animation-rs mended");
             }
         }
-        ["table", file, date, commit] => {
-            let medians = table::Medians::read(file);
-            medians.print_list(OURS);
-            medians.append(Path::new(RESULTS), "ns per joint", date, commit);
-        }
         _ => {
-            eprintln!("usage: flounce-peers round [mended] | table FILE DATE COMMIT");
+            eprintln!("usage: flounce-peers round [mended]");
             std::process::exit(2);
         }
     }

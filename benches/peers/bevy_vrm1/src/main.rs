@@ -1,15 +1,12 @@
 //! Workload S by `bevy_vrm1`'s own spring system, in an App without a window.
 //!
-//! `flounce-peer-bevy-vrm1 case CHARACTERSxCOLLIDERS` says `ready` when its characters swing, then measures a round for
+//! `flounce-peer-bevy-vrm1 CHARACTERSxCOLLIDERS` says `ready` when its characters swing, then measures a round for
 //! each line of its input and prints `S CASE,bevy_vrm1,ns per joint update`: CPU time of this process between two systems that
 //! run right before and right after the springs, so that neither the App nor the propagation of transforms counts. It panics
-//! when the bones did not move or do not hang. `table` prints the table of all sides. `../run.sh` does all of it.
+//! when the bones did not move or do not hang. `../run.sh` runs it.
 
 mod character;
-#[path = "../../src/table.rs"]
-mod table;
 
-use std::path::Path;
 use std::time::Duration;
 
 use bevy::app::{TaskPoolOptions, TaskPoolPlugin};
@@ -20,11 +17,6 @@ use bevy_vrm1::vrm::spring_bone::VrmSpringBonePlugin;
 use character::{CHAINS, Hips, JOINTS, Step, Tip};
 use cpu_time::ProcessTime;
 
-/// Where the medians are kept.
-const RESULTS: &str = concat!(
-    env!("CARGO_MANIFEST_DIR"),
-    "/../../results/springs-peers.csv"
-);
 /// Joint updates of a round; at least [`LEAST_STEPS`] steps of all characters.
 const WORK: usize = 144_000;
 const LEAST_STEPS: usize = 2;
@@ -156,36 +148,19 @@ impl Side {
     }
 }
 
-fn serve(case: &str, characters: usize, colliders: usize) {
+fn main() {
+    let case = std::env::args().nth(1).unwrap_or_default();
+    let parts = case.split_once('x');
+    let parts =
+        parts.and_then(|(n, c)| Some((n.parse().ok().filter(|&n| n > 0)?, c.parse().ok()?)));
+    let Some((characters, colliders)) = parts else {
+        eprintln!("usage: flounce-peer-bevy-vrm1 CHARACTERSxCOLLIDERS");
+        std::process::exit(2);
+    };
     let mut side = Side::new(characters, colliders);
     side.warm_up();
     println!("ready");
     for _ in std::io::stdin().lines() {
         println!("S {case},bevy_vrm1,{:.4}", side.round());
-    }
-}
-
-fn main() {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    match words[..] {
-        ["case", case] => {
-            let parts = case.split_once('x');
-            let parts = parts.and_then(|(n, c)| Some((n.parse().ok()?, c.parse().ok()?)));
-            let (characters, colliders) = parts.expect("CHARACTERSxCOLLIDERS");
-            serve(case, characters, colliders);
-        }
-        ["table", file, ours, date, commit] => {
-            let medians = table::Medians::read(file);
-            medians.print_grid(ours);
-            let results = Path::new(RESULTS);
-            medians.append(results, "ns per joint update", date, commit);
-        }
-        _ => {
-            eprintln!(
-                "usage: flounce-peer-bevy-vrm1 case CHARACTERSxCOLLIDERS | table FILE OURS DATE COMMIT"
-            );
-            std::process::exit(2);
-        }
     }
 }

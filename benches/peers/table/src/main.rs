@@ -1,4 +1,8 @@
 //! Many rounds of all sides → medians, ratios, and rows for `benches/results/`.
+//!
+//! `flounce-peers-table list|grid ROUNDS OURS RESULTS FIGURE DATE COMMIT` reads lines `workload,side,nanoseconds` from the
+//! file ROUNDS, prints them as a list or as a grid with ratios to the side OURS, and appends a row per workload and side
+//! to the file RESULTS, where FIGURE says what was counted. Nothing but std: it is built in a moment.
 
 use std::fmt::Write as _;
 use std::fs::OpenOptions;
@@ -21,14 +25,14 @@ impl Entry {
 }
 
 /// The rounds of all sides, in the order in which workloads and sides came first.
-pub struct Medians(Vec<Entry>);
+struct Medians(Vec<Entry>);
 
 impl Medians {
     /// Reads lines `workload,side,nanoseconds` from `file`.
     ///
     /// # Panics
     /// If there is no line, or one is not of that form.
-    pub fn read(file: &str) -> Self {
+    fn read(file: &str) -> Self {
         let text = std::fs::read_to_string(file).expect("the rounds");
         let mut entries: Vec<Entry> = Vec::new();
         for line in text.lines() {
@@ -59,7 +63,7 @@ impl Medians {
     }
 
     /// Prints a line per workload and side, sorted by name, with its ratio to the side `ours`.
-    pub fn print_list(&self, ours: &str) {
+    fn print_list(&self, ours: &str) {
         let mut entries: Vec<&Entry> = self.0.iter().collect();
         entries.sort_by_key(|entry| (&entry.workload, &entry.side));
         for entry in entries {
@@ -74,7 +78,7 @@ impl Medians {
     }
 
     /// Prints a row per workload: the medians of all sides, then how many times as long as `ours` the others take.
-    pub fn print_grid(&self, ours: &str) {
+    fn print_grid(&self, ours: &str) {
         let workloads = distinct(self.0.iter().map(|entry| entry.workload.as_str()));
         let sides = distinct(self.0.iter().map(|entry| entry.side.as_str()));
         let others = || sides.iter().filter(|&&side| side != ours);
@@ -100,7 +104,7 @@ impl Medians {
     ///
     /// # Panics
     /// If it cannot be written.
-    pub fn append(&self, results: &Path, figure: &str, date: &str, commit: &str) {
+    fn append(&self, results: &Path, figure: &str, date: &str, commit: &str) {
         let bench = results.file_stem().unwrap_or_default().to_string_lossy();
         let mut entries: Vec<&Entry> = self.0.iter().collect();
         entries.sort_by_key(|entry| (&entry.workload, &entry.side));
@@ -122,6 +126,22 @@ impl Medians {
         }
         results.write_all(rows.as_bytes()).expect("the results");
     }
+}
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let [form, rounds, ours, results, figure, date, commit] = words[..] else {
+        eprintln!("usage: flounce-peers-table list|grid ROUNDS OURS RESULTS FIGURE DATE COMMIT");
+        std::process::exit(2);
+    };
+    let medians = Medians::read(rounds);
+    if form == "grid" {
+        medians.print_grid(ours);
+    } else {
+        medians.print_list(ours);
+    }
+    medians.append(Path::new(results), figure, date, commit);
 }
 
 /// The items in the order in which they come first.
