@@ -15,8 +15,6 @@
 
 mod support;
 
-use std::time::Duration;
-
 use bevy_math::Vec3;
 use cpu_time::ThreadTime;
 use flounce::clip::{ClipPlayer, Repeat};
@@ -31,6 +29,8 @@ use support::port::{Character, JointState};
 use support::record::{self, Row};
 use support::workload::{self, JOINTS, LINKS, PERIOD, PHASE};
 
+/// Colliders of the cases.
+const COLLIDERS: [usize; 3] = [0, 8, 24];
 /// Rounds in turn; the median of them counts.
 const ROUNDS: usize = 15;
 /// Joint substeps that a side computes in a round: long against the clock's own cost.
@@ -164,14 +164,14 @@ impl Case {
 
     /// All colliders with all of `characters`.
     fn all(characters: &[usize]) -> Vec<Self> {
-        let of = |colliders| {
+        let of = |&colliders| {
             let case = move |&characters| Self {
                 colliders,
                 characters,
             };
             characters.iter().map(case)
         };
-        [0, 8, 24].into_iter().flat_map(of).collect()
+        COLLIDERS.iter().flat_map(of).collect()
     }
 
     fn name(&self) -> String {
@@ -400,7 +400,7 @@ fn main() {
     if let Some(case) = case {
         rows.extend(measure(&case, only, rounds));
     } else {
-        [0, 8, 24].map(compare);
+        COLLIDERS.iter().for_each(|&colliders| compare(colliders));
         for case in Case::all(&[1, 100]) {
             rows.extend(measure(&case, only, rounds));
         }

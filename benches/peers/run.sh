@@ -7,6 +7,7 @@
 # compiler; the peers in Rust need a nightly; three-vrm needs Node. CARGO_TARGET_DIR is respected, NIGHTLY names another
 # nightly. The network is needed for the first build only.
 set -euo pipefail
+caller=$PWD
 cd "$(dirname "$0")"
 
 usage() { echo "usage: benches/peers/run.sh [clips|springs|all] [ROUNDS]" >&2; exit 2; }
@@ -14,7 +15,7 @@ case ${1:-all} in clips | springs | all) parts=${1:-all} ;; *) usage ;; esac
 [ $# -le 2 ] && [[ ${2:-1} =~ ^[1-9][0-9]*$ ]] || usage
 
 target=${CARGO_TARGET_DIR:-$PWD/target}
-case $target in /*) ;; *) target=$PWD/$target ;; esac
+case $target in /*) ;; *) target=$caller/$target ;; esac
 nightly=${NIGHTLY:-nightly}
 
 fail() { echo "run.sh: $*" >&2; exit 1; }
