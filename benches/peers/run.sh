@@ -25,7 +25,7 @@ need() { command -v "$1" > /dev/null || fail "$1 is not here; $2"; }
 build_ours() {
     local path
     path=$(cd ../.. && cargo bench --locked --no-default-features --bench "$1" --no-run --target-dir "$target" 2>&1 \
-        | tee /dev/stderr | sed -n 's/.*Executable benches.*(\(.*\))/\1/p') || fail "flounce's bench $1 does not build"
+        | tee >(cat >&2) | sed -n 's/.*Executable benches.*(\(.*\))/\1/p') || fail "flounce's bench $1 does not build"
     case $path in /*) echo "$path" ;; ?*) echo "../../$path" ;; *) fail "cargo names no executable of the bench $1" ;; esac
 }
 

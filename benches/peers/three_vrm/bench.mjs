@@ -139,7 +139,7 @@ async function main([name]) {
   run(Math.max(steps, LEAST_WARM_UP));
   check(characters, before);
   // What building the characters left behind is not for the rounds to pay.
-  globalThis.gc();
+  globalThis.gc({ type: 'minor' });
 
   console.log('ready');
   for await (const _ of createInterface({ input: process.stdin })) {
