@@ -1,7 +1,8 @@
 //! Cost of the springs: workload S by the engine's kernel, by a whole frame of a World, and by the port, in one run.
 //!
 //! `cargo bench --bench springs` prints a table; `-- --record MACHINE` also appends it to `benches/results/MACHINE.csv`;
-//! `-- --only kernel --case 1x8` runs one side of one case, for a profiler.
+//! `-- --only kernel --case 1x8` runs one side of one case (characters x colliders), for a profiler. `-- --lines` prints
+//! the medians of [`LANES`] alone, for `benches/peers/run.sh`, which lets this program and the peers' take turns.
 //!
 //! All sides take turns, several rounds, CPU time of this thread: what other processes do to the machine then reaches
 //! all of them alike. A speed claim is a ratio of two medians of one run. Before anything is timed the sides are checked
@@ -14,8 +15,7 @@
 
 mod support;
 
-use std::time::Duration;
-
+use bevy_math::Vec3;
 use cpu_time::ThreadTime;
 use flounce::clip::{ClipPlayer, Repeat};
 use flounce::instruction_set::InstructionSet;
@@ -27,12 +27,21 @@ use flounce::systems::substeps::Workers;
 use support::kernel::Kernel;
 use support::port::{Character, JointState};
 use support::record::{self, Row};
-use support::workload::{self, JOINTS, PERIOD, PHASE};
+use support::workload::{self, JOINTS, LINKS, PERIOD, PHASE};
 
+/// Colliders of the cases.
+const COLLIDERS: [usize; 3] = [0, 8, 24];
 /// Rounds in turn; the median of them counts.
 const ROUNDS: usize = 15;
 /// Joint substeps that a side computes in a round: long against the clock's own cost.
 const WORK: usize = 144_000;
+/// Steps of a round at least, and steps that come before characters are checked.
+const LEAST_STEPS: usize = 2;
+const LEAST_WARM_UP: usize = 4;
+/// How far the tips of each character have to move before they are timed, in the world and against the hips, metres.
+const LEAST_MOVED: f32 = 1e-4;
+/// How deep below the hips they hang on average, metres.
+const LEAST_DEPTH: f32 = 0.2;
 /// Frames in a round of [`measure_small_frames`]; few enough that 15 rounds show no blends, see `[T2]`.
 const SMALL_FRAMES: usize = 1000;
 /// Substeps after which the sides are compared.
@@ -42,23 +51,39 @@ const NEAR: f32 = 3e-5;
 
 /// Something that moves characters of S.
 trait Side {
-    fn characters(&self) -> usize;
     fn step(&mut self, step: usize);
     /// The hash of its bits, if it has to keep them.
     fn hash(&self) -> Option<u64> {
         None
     }
+    /// Where the particles of a character are, in the order of the rig's swing joints, if it can say so.
+    fn positions(&self, _character: usize) -> Option<Vec<[f32; 3]>> {
+        None
+    }
 }
 
+/// Name and maker of a side that the peers are compared with.
+type LaneSide = (&'static str, fn(Plan, usize) -> Box<dyn Side>);
+
+/// The sides of `--lines`. They have to tell positions.
+const LANES: &[LaneSide] = &[
+    ("scalar lane", |plan, characters| {
+        Box::new(Kernel::new(plan, characters, 1))
+    }),
+    ("wide lane", |plan, characters| {
+        Box::new(Kernel::crowd(plan, characters))
+    }),
+];
+
 impl Side for Kernel {
-    fn characters(&self) -> usize {
-        Self::characters(self)
-    }
     fn step(&mut self, step: usize) {
         Self::step(self, step);
     }
     fn hash(&self) -> Option<u64> {
         Some(Self::hash(self))
+    }
+    fn positions(&self, character: usize) -> Option<Vec<[f32; 3]>> {
+        Some(Self::positions(self, character))
     }
 }
 
@@ -84,9 +109,6 @@ impl Port {
 }
 
 impl Side for Port {
-    fn characters(&self) -> usize {
-        self.states.len()
-    }
     fn step(&mut self, step: usize) {
         for (index, states) in self.states.iter_mut().enumerate() {
             let hips = &self.hips[(step + index * PHASE) % PERIOD];
@@ -98,7 +120,6 @@ impl Side for Port {
 /// Actors in a World, driven by a clip, one substep a frame.
 struct Frame {
     host: Headless,
-    actors: usize,
     frame: u64,
 }
 
@@ -115,18 +136,11 @@ impl Frame {
             host.spawn_actor(rig, (AnimatedPose(rest.clone()), player));
         }
         host.run_to(0.0).unwrap();
-        Self {
-            host,
-            actors,
-            frame: 0,
-        }
+        Self { host, frame: 0 }
     }
 }
 
 impl Side for Frame {
-    fn characters(&self) -> usize {
-        self.actors
-    }
     fn step(&mut self, _step: usize) {
         self.frame += 1;
         self.host.run_to(self.frame as f64 / 60.0).unwrap();
@@ -149,8 +163,49 @@ struct Case {
 }
 
 impl Case {
+    /// Reads `CHARACTERSxCOLLIDERS`.
+    fn parse(name: &str) -> Option<Self> {
+        let (characters, colliders) = name.split_once('x')?;
+        Some(Self {
+            colliders: colliders.parse().ok()?,
+            characters: characters.parse().ok().filter(|&count| count > 0)?,
+        })
+    }
+
+    /// All colliders with all of `characters`.
+    fn all(characters: &[usize]) -> Vec<Self> {
+        let of = |&colliders| {
+            let case = move |&characters| Self {
+                colliders,
+                characters,
+            };
+            characters.iter().map(case)
+        };
+        COLLIDERS.iter().flat_map(of).collect()
+    }
+
     fn name(&self) -> String {
         format!("{}x{}", self.characters, self.colliders)
+    }
+
+    /// Joint substeps that `steps` steps are; lanes beyond the characters asked for do no work that counts.
+    fn joint_substeps(&self, steps: usize) -> usize {
+        steps * self.characters * JOINTS
+    }
+
+    /// Steps of a round.
+    fn steps(&self) -> usize {
+        WORK.div_ceil(self.joint_substeps(1)).max(LEAST_STEPS)
+    }
+
+    /// Nanoseconds per joint substep of one round that starts at step `first`.
+    fn time(&self, side: &mut dyn Side, first: usize) -> f64 {
+        let steps = self.steps();
+        let start = ThreadTime::now();
+        for step in first..first + steps {
+            side.step(step);
+        }
+        start.elapsed().as_nanos() as f64 / self.joint_substeps(steps) as f64
     }
 
     fn sides(&self) -> Vec<(&'static str, Box<dyn Side>)> {
@@ -174,19 +229,9 @@ impl Case {
             };
             sides.push((WIDE[lanes.ilog2() as usize], Box::new(kernel)));
         }
+        sides.push(("crowd", Box::new(Kernel::crowd(plan(), self.characters))));
         sides
     }
-}
-
-/// Nanoseconds per joint substep of one round that starts at step `first`.
-fn time(side: &mut dyn Side, first: usize) -> f64 {
-    let steps = WORK.div_ceil(side.characters() * JOINTS);
-    let start = ThreadTime::now();
-    for step in first..first + steps {
-        side.step(step);
-    }
-    let nanoseconds = |time: Duration| time.as_nanos() as f64;
-    nanoseconds(start.elapsed()) / (steps * side.characters() * JOINTS) as f64
 }
 
 fn median(values: &mut [f64]) -> f64 {
@@ -201,7 +246,7 @@ fn measure(case: &Case, only: Option<&str>, rounds: usize) -> Vec<Row> {
     let mut times = vec![Vec::new(); sides.len()];
     for round in 0..rounds {
         for ((_, side), times) in sides.iter_mut().zip(&mut times) {
-            times.push(time(side.as_mut(), 1 + round * 1000));
+            times.push(case.time(side.as_mut(), 1 + round * 1000));
         }
     }
     let medians: Vec<f64> = times.iter_mut().map(|times| median(times)).collect();
@@ -222,6 +267,68 @@ fn measure(case: &Case, only: Option<&str>, rounds: usize) -> Vec<Row> {
         median,
     };
     sides.iter().zip(&medians).map(row).collect()
+}
+
+/// Times [`LANES`] in turn and prints a line for each: `S CASE,flounce SIDE,nanoseconds`.
+///
+/// # Panics
+/// If a side did not move its characters.
+fn print_lines(case: &Case, rounds: usize) {
+    let plan = || Plan::compile(&workload::rig(case.colliders));
+    let make = |(name, make): &LaneSide| (*name, make(plan(), case.characters), Vec::new());
+    let mut sides: Vec<_> = LANES.iter().map(make).collect();
+    let warm_up = case.steps().max(LEAST_WARM_UP);
+    for (name, side, _) in &mut sides {
+        swing(case, name, side.as_mut(), warm_up);
+    }
+    for round in 0..rounds {
+        for (_, side, times) in &mut sides {
+            let first = warm_up + 1 + round * case.steps();
+            times.push(case.time(side.as_mut(), first));
+        }
+    }
+    for (name, _, times) in &mut sides {
+        println!("S {},flounce {name},{:.4}", case.name(), median(times));
+    }
+}
+
+/// Lets the characters swing for `steps` steps before they are timed.
+///
+/// # Panics
+/// If the tips of a character did not move, in the world and against the hips, or do not hang below them.
+fn swing(case: &Case, name: &str, side: &mut dyn Side, steps: usize) {
+    let tips = |side: &dyn Side, step: usize| -> Vec<[Vec<Vec3>; 2]> {
+        let of_one = |index: usize| {
+            let all = side.positions(index).expect("positions");
+            let in_world = all
+                .chunks_exact(LINKS)
+                .map(|chain| Vec3::from(chain[LINKS - 1]));
+            let in_world: Vec<Vec3> = in_world.collect();
+            let hips = workload::hips(step + index * PHASE);
+            let against = |tip: &Vec3| hips.rotation.inverse() * (*tip - hips.translation);
+            let against_hips = in_world.iter().map(against).collect();
+            [in_world, against_hips]
+        };
+        (0..case.characters).map(of_one).collect()
+    };
+    let before = tips(side, 0);
+    for step in 1..=steps {
+        side.step(step);
+    }
+    for (index, (old, new)) in before.iter().zip(tips(side, steps)).enumerate() {
+        let [in_world, against_hips] = [0, 1].map(|space| {
+            let pairs = old[space].iter().zip(&new[space]);
+            pairs
+                .map(|(old, new)| old.distance(*new))
+                .fold(0.0, f32::max)
+        });
+        let depth = -new[1].iter().map(|tip| tip.y).sum::<f32>() / new[1].len() as f32;
+        assert!(
+            in_world.min(against_hips) > LEAST_MOVED && depth > LEAST_DEPTH,
+            "{name}, {}, character {index}: tips moved {in_world} m, {against_hips} m against the hips, and hang {depth} m below them",
+            case.name()
+        );
+    }
 }
 
 /// Microseconds per frame of a World with nobody in it and with one small actor: what a host costs beside the solver.
@@ -291,7 +398,7 @@ fn compare(colliders: usize) {
                 assert_eq!(ours, kernel.positions(0), "chains differ in step {step}");
             }
             for (ours, theirs) in ours.iter().zip(states) {
-                largest = largest.max((theirs.position - bevy_math::Vec3::from(*ours)).length());
+                largest = largest.max((theirs.position - Vec3::from(*ours)).length());
             }
         }
     }
@@ -307,24 +414,22 @@ fn main() {
         let at = arguments.iter().position(|argument| argument == flag)?;
         arguments.get(at + 1).map(String::as_str)
     };
-    let (only, case) = (value_of("--only"), value_of("--case"));
+    let only = value_of("--only");
+    let case = value_of("--case").map(|name| Case::parse(name).expect("CHARACTERSxCOLLIDERS"));
     let rounds = value_of("--rounds").map_or(ROUNDS, |rounds| rounds.parse().unwrap());
-    let mut rows = Vec::new();
-    for colliders in [0, 8, 24] {
-        if case.is_none() {
-            compare(colliders);
-        }
-        for characters in [1, 100] {
-            let here = Case {
-                colliders,
-                characters,
-            };
-            if case.is_none_or(|case| case == here.name()) {
-                rows.extend(measure(&here, only, rounds));
-            }
-        }
+    if arguments.iter().any(|argument| argument == "--lines") {
+        let cases = case.map_or_else(|| Case::all(&[1, 100, 10_000]), |case| vec![case]);
+        cases.iter().for_each(|case| print_lines(case, rounds));
+        return;
     }
-    if case.is_none() {
+    let mut rows = Vec::new();
+    if let Some(case) = case {
+        rows.extend(measure(&case, only, rounds));
+    } else {
+        COLLIDERS.iter().for_each(|&colliders| compare(colliders));
+        for case in Case::all(&[1, 100]) {
+            rows.extend(measure(&case, only, rounds));
+        }
         rows.extend(measure_small_frames(rounds));
     }
     if let Some(machine) = value_of("--record") {

@@ -1,53 +1,63 @@
 #!/usr/bin/env bash
-# Measures clips against their peers: builds all sides, lets them take turns, prints medians and ratios.
+# Measures flounce against its peers: builds all sides, lets them take turns, prints medians and ratios.
 #
-#   benches/peers/run.sh [ROUNDS]      appends to benches/results/clips-peers.csv
+#   benches/peers/run.sh [clips|springs|all] [ROUNDS]
 #
-# flounce is a plain release build of the stable compiler; the peers need a nightly (ozz-animation-rs uses std::simd).
-# CARGO_TARGET_DIR is respected; NIGHTLY names another nightly.
+# Appends to benches/results/clips-peers.csv and springs-peers.csv. flounce is a plain release build of the stable
+# compiler; the peers in Rust need a nightly; three-vrm needs Node. CARGO_TARGET_DIR is respected, NIGHTLY names another
+# nightly. The network is needed for the first build only.
 set -euo pipefail
+caller=$PWD
 cd "$(dirname "$0")"
-rounds=${1:-15}
+
+usage() { echo "usage: benches/peers/run.sh [clips|springs|all] [ROUNDS]" >&2; exit 2; }
+case ${1:-all} in clips | springs | all) parts=${1:-all} ;; *) usage ;; esac
+[ $# -le 2 ] && [[ ${2:-1} =~ ^[1-9][0-9]*$ ]] || usage
+
 target=${CARGO_TARGET_DIR:-$PWD/target}
+case $target in /*) ;; *) target=$caller/$target ;; esac
 nightly=${NIGHTLY:-nightly}
 
-# ozz-animation-rs as published, but for one method that std::simd has renamed; and a copy whose sampling forgets, as
-# the C++ original does, which keys it has unpacked already.
-if [ ! -d patched/mended ]; then
-    scratch=$(mktemp -d)
-    trap 'rm -rf "$scratch"' EXIT
-    rm -rf patched
-    mkdir -p "$scratch/src" patched
-    printf '[package]\nname = "scratch"\nversion = "0.0.0"\nedition = "2024"\n[dependencies]\nozz-animation-rs = "=0.11.0"\n[workspace]\n' > "$scratch/Cargo.toml"
-    touch "$scratch/src/lib.rs"
-    (cd "$scratch" && cargo "+$nightly" vendor --quiet vendor > /dev/null)
-    rm -f "$scratch/vendor/ozz-animation-rs/rust-toolchain" "$scratch/vendor/ozz-animation-rs/.cargo-checksum.json"
-    sed -i 's/\.to_int()/.to_simd()/' "$scratch"/vendor/ozz-animation-rs/src/*.rs
-    mv "$scratch/vendor/ozz-animation-rs" patched/published
-    cp -r patched/published patched/mended
-    sed -i 's/let mut outdated = args.outdated\[j\];/let mut outdated = mem::take(\&mut args.outdated[j]);/' patched/mended/src/sampling_job.rs
-fi
+fail() { echo "run.sh: $*" >&2; exit 1; }
+need() { command -v "$1" > /dev/null || fail "$1 is not here; $2"; }
 
-for copy in published mended; do
-    rm -rf patched/ozz-animation-rs
-    cp -r "patched/$copy" patched/ozz-animation-rs
-    cargo "+$nightly" build --release --locked --target-dir "$target"
-    cp "$target/release/flounce-peers" "$target/release/flounce-peers-$copy"
+# Builds a bench of flounce and prints its path: the executable that cargo names last.
+build_ours() {
+    local path
+    path=$(cd ../.. && cargo bench --locked --no-default-features --bench "$1" --no-run --target-dir "$target" 2>&1 \
+        | tee >(cat >&2) | sed -n 's/.*Executable benches.*(\(.*\))/\1/p') || fail "flounce's bench $1 does not build"
+    case $path in /*) echo "$path" ;; ?*) echo "../../$path" ;; *) fail "cargo names no executable of the bench $1" ;; esac
+}
+
+# Prints the table of a part and appends its medians: `print_table list|grid ROUNDS OURS BENCH FIGURE`.
+print_table() {
+    "$target/release/flounce-peers-table" "$1" "$2" "$3" "../results/$4.csv" "$5" "$(date -u +%F)" "$(commit)"
+}
+
+# The commit that is measured, with a + when files are changed.
+commit() {
+    local commit
+    commit=$(git rev-parse --short HEAD)
+    [ -z "$(git status --porcelain --untracked-files=no -- ../.. ':!../results')" ] || commit+=+
+    echo "$commit"
+}
+
+scratch=$(mktemp -d)
+# Peers that run beside this script, by side; they end with it.
+declare -A running
+clean() {
+    [ ${#running[@]} -eq 0 ] || kill "${running[@]}" 2> /dev/null || true
+    rm -rf "$scratch"
+}
+trap clean EXIT
+need cargo "see https://rustup.rs"
+
+(cd table && cargo build --quiet --release --locked --target-dir "$target")
+
+for part in clips springs; do
+    [ "$parts" = all ] || [ "$parts" = $part ] || continue
+    # shellcheck source=clips.sh source=springs.sh
+    . "./$part.sh"
+    "build_$part"
+    "measure_$part" "${2:-}"
 done
-# The program of the bench is the executable that cargo names last.
-ours=$(cd ../.. && cargo bench --no-default-features --bench clips --no-run --target-dir "$target" 2>&1 \
-    | tee /dev/stderr | sed -n 's/.*Executable benches.*(\(.*\))/\1/p')
-case $ours in /*) ;; *) ours=../../$ours ;; esac
-
-lines=$(mktemp)
-for ((round = 1; round <= rounds; round++)); do
-    "$ours" --lines --rounds 1 >> "$lines"
-    "$target/release/flounce-peers-published" round >> "$lines"
-    "$target/release/flounce-peers-mended" round mended >> "$lines"
-    echo "round $round of $rounds" >&2
-done
-
-commit=$(git rev-parse --short HEAD)
-[ -z "$(git status --porcelain --untracked-files=no -- ../.. ':!../results')" ] || commit+=+
-"$target/release/flounce-peers" table "$lines" "$(date -u +%F)" "$commit"
-rm -f "$lines"

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use flounce::account::Unwatched;
 use flounce::crowd::{Group, RIGID, particle, result};
+use flounce::instruction_set::InstructionSet;
 use flounce::lane::Lane;
 use flounce::plan::Plan;
 use flounce::plan::chains::ChainRows;
@@ -20,39 +21,66 @@ const READ: usize = 1 + CHAINS;
 
 type Run = fn(&Plan, &SwingProfile, &FrameSchedule, &mut Group);
 
-/// Characters in groups of equal width, or one whose chains lie in the lanes.
+/// Characters in groups, or one whose chains lie in the lanes.
 pub struct Kernel {
     plan: Arc<Plan>,
     rows: Option<ChainRows>,
-    lanes: usize,
     run: Run,
     profile: SwingProfile,
     schedule: FrameSchedule,
-    groups: Vec<Group>,
-    /// `[step][joint read][t x y z, r x y z w][lane]`, for the first group; the next ones are later in it.
-    poses: Vec<f32>,
+    /// With the index of the first character.
+    groups: Vec<(usize, Group)>,
+    /// Per width of a group, `[step][joint read][t x y z, r x y z w][lane]` of the first characters; later ones are later
+    /// in it.
+    poses: Vec<(usize, Vec<f32>)>,
 }
 
 impl Kernel {
     /// `characters`, rounded up to whole groups of `lanes`, on the registers that have as many; 1 is the scalar lane.
     pub fn new(plan: Plan, characters: usize, lanes: usize) -> Self {
-        Self::running(plan, characters, lanes, run_group)
+        let widths = vec![lanes; characters.div_ceil(lanes)];
+        Self::running(plan, &widths, run_group)
     }
 
-    #[allow(dead_code, reason = "the springs bench takes the lanes of the processor")]
+    /// `characters` as a crowd seats them: in the widest groups, the last ones in a narrower group where that is enough;
+    /// one with its chains side by side.
+    pub fn crowd(plan: Plan, characters: usize) -> Self {
+        let known = InstructionSet::default().widths();
+        let Some(&widest) = known.last() else {
+            return Self::new(plan, characters, 1);
+        };
+        if characters == 1 {
+            return Self::chains(plan, widest);
+        }
+        let mut widths = vec![widest; characters / widest];
+        let rest = characters % widest;
+        widths.extend(known.iter().find(|&&width| rest > 0 && width >= rest));
+        Self::running(plan, &widths, run_group)
+    }
+
     /// As [`Self::new`], on a lane type of the caller's.
+    #[allow(dead_code, reason = "the springs bench takes the lanes of the processor")]
     pub fn of<L: Lane>(plan: Plan, characters: usize) -> Self {
         let run: Run = |plan, profile, schedule, group| {
             run_frame::<L, _>(plan, profile, schedule, group, &mut Unwatched);
         };
-        Self::running(plan, characters, L::LANES, run)
+        Self::running(plan, &vec![L::LANES; characters.div_ceil(L::LANES)], run)
     }
 
-    fn running(plan: Plan, characters: usize, lanes: usize, run: Run) -> Self {
-        let poses = poses(&plan, lanes);
-        let groups = characters.div_ceil(lanes);
-        let groups = (0..groups).map(|_| resting_group(&plan, lanes)).collect();
-        Self::start(Arc::new(plan), None, lanes, run, groups, poses)
+    fn running(plan: Plan, widths: &[usize], run: Run) -> Self {
+        let mut first = 0;
+        let groups = widths.iter().map(|&lanes| {
+            let group = (first, resting_group(&plan, lanes));
+            first += lanes;
+            group
+        });
+        let groups = groups.collect();
+        let mut known = widths.to_vec();
+        known.sort_unstable();
+        known.dedup();
+        let poses = known.into_iter().map(|lanes| (lanes, poses(&plan, lanes)));
+        let poses = poses.collect();
+        Self::start(Arc::new(plan), None, run, groups, poses)
     }
 
     /// One character, its chains in `lanes` lanes.
@@ -62,30 +90,26 @@ impl Kernel {
         let single = resting_group(&plan, 1);
         let mut group = resting_group(&rows.plan, lanes);
         for (row, pose) in rows.poses.iter().enumerate() {
+            let at = group.pose_offset(0, row, rows.poses.len());
             for (lane, &joint) in pose.joints.iter().enumerate() {
                 let from = &single.locals[joint * RIGID..][..RIGID];
-                let at = group.pose_offset(0, row, rows.poses.len());
-                for (component, &value) in from.iter().enumerate() {
-                    group.locals[at + component * lanes + lane] = value;
-                }
+                spread(from, &mut group.locals[at..], lanes, lane);
             }
         }
-        let poses = poses(&plan, 1);
-        Self::start(plan, Some(rows), lanes, run_group, vec![group], poses)
+        let poses = vec![(1, poses(&plan, 1))];
+        Self::start(plan, Some(rows), run_group, vec![(0, group)], poses)
     }
 
     fn start(
         plan: Arc<Plan>,
         rows: Option<ChainRows>,
-        lanes: usize,
         run: Run,
-        groups: Vec<Group>,
-        poses: Vec<f32>,
+        groups: Vec<(usize, Group)>,
+        poses: Vec<(usize, Vec<f32>)>,
     ) -> Self {
         let mut kernel = Self {
             plan,
             rows,
-            lanes,
             run,
             profile: SwingProfile::default(),
             schedule: FrameSchedule {
@@ -116,7 +140,7 @@ impl Kernel {
         if self.rows.is_some() {
             1
         } else {
-            self.groups.len() * self.lanes
+            self.groups.iter().map(|(_, group)| group.lanes).sum()
         }
     }
 
@@ -131,11 +155,13 @@ impl Kernel {
     }
 
     fn run_actors(&mut self, group: usize, step: usize) {
-        let size = READ * RIGID * self.lanes;
-        let pose = (step + group * self.lanes * PHASE) % PERIOD;
-        let pose = &self.poses[pose * size..][..size];
-        let to = &mut self.groups[group];
-        let joint_size = RIGID * self.lanes;
+        let (first, to) = &mut self.groups[group];
+        let known = self.poses.iter().find(|(lanes, _)| *lanes == to.lanes);
+        let (lanes, poses) = known.unwrap();
+        let size = READ * RIGID * lanes;
+        let pose = (step + *first * PHASE) % PERIOD;
+        let pose = &poses[pose * size..][..size];
+        let joint_size = RIGID * lanes;
         for (read, from) in pose.chunks_exact(joint_size).enumerate() {
             let at = to.pose_offset(0, read_joint(read), self.plan.rest.len());
             to.models[at..at + joint_size].copy_from_slice(from);
@@ -146,16 +172,16 @@ impl Kernel {
     fn run_chains(&mut self, step: usize) {
         let Some(rows) = &self.rows else { return };
         let size = READ * RIGID;
-        let pose = &self.poses[(step % PERIOD) * size..][..size];
-        let group = &mut self.groups[0];
-        for (row, laid) in rows.poses.iter().enumerate().filter(|(_, row)| row.is_model) {
+        let pose = &self.poses[0].1[(step % PERIOD) * size..][..size];
+        let (_, group) = &mut self.groups[0];
+        let lanes = group.lanes;
+        let laid = rows.poses.iter().enumerate();
+        for (row, laid) in laid.filter(|(_, row)| row.is_model) {
             let at = group.pose_offset(0, row, rows.poses.len());
             for (lane, &joint) in laid.joints.iter().enumerate() {
                 let read = (0..READ).find(|&read| read_joint(read) == joint).unwrap();
                 let from = &pose[read * RIGID..][..RIGID];
-                for (component, &value) in from.iter().enumerate() {
-                    group.models[at + component * self.lanes + lane] = value;
-                }
+                spread(from, &mut group.models[at..], lanes, lane);
             }
         }
         run_rows(rows, &self.profile, &self.schedule, group);
@@ -163,14 +189,18 @@ impl Kernel {
 
     /// Positions of all particles of a character, in the order of the rig's swing joints.
     pub fn positions(&self, character: usize) -> Vec<[f32; 3]> {
+        let holds = |(first, group): &&(usize, Group)| {
+            self.rows.is_some() || (*first..first + group.lanes).contains(&character)
+        };
+        let (first, group) = self.groups.iter().find(holds).unwrap();
         let places = self.plan.place_of_swing.iter().map(|place| place.unwrap());
         let at = |place: usize, axis: usize| {
-            let (group, row, lane) = match &self.rows {
-                None => (character / self.lanes, place, character % self.lanes),
-                Some(rows) => (0, rows.at[place].0, rows.at[place].1),
+            let (row, lane) = match &self.rows {
+                None => (place, character - first),
+                Some(rows) => rows.at[place],
             };
             let component = row * result::COMPONENTS + result::POSITION + axis;
-            self.groups[group].results[component * self.lanes + lane]
+            group.results[component * group.lanes + lane]
         };
         places
             .map(|place| core::array::from_fn(|axis| at(place, axis)))
@@ -180,7 +210,7 @@ impl Kernel {
     /// A hash of every bit of the characters' state and results: equal when nothing changed. FNV-1a over words.
     pub fn hash(&self) -> u64 {
         let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-        for group in &self.groups {
+        for (_, group) in &self.groups {
             for value in group.particles.iter().chain(group.results.iter()) {
                 hash = (hash ^ u64::from(value.to_bits())).wrapping_mul(0x0100_0000_01b3);
             }
@@ -190,12 +220,10 @@ impl Kernel {
 
     /// Hits per joint in the last substep.
     pub fn hits(&self) -> f32 {
-        let hits_of = |group: &Group| -> f32 {
-            let places = 0..JOINTS;
-            let at = |place| (place * particle::COMPONENTS + particle::HITS) * self.lanes;
-            places
-                .map(|place| group.particles[at(place)..][..self.lanes].iter().sum::<f32>())
-                .sum()
+        let hits_of = |(_, group): &(usize, Group)| -> f32 {
+            let at = |place| (place * particle::COMPONENTS + particle::HITS) * group.lanes;
+            let hits = |place| group.particles[at(place)..][..group.lanes].iter().sum::<f32>();
+            (0..JOINTS).map(hits).sum()
         };
         let sum: f32 = self.groups.iter().map(hits_of).sum();
         sum / (self.characters() * JOINTS) as f32
@@ -243,7 +271,12 @@ fn poses(plan: &Plan, lanes: usize) -> Vec<f32> {
 fn scatter(transform: Rigid<f32>, to: &mut [f32], lanes: usize, lane: usize) {
     let mut components = [0.0; RIGID];
     transform.store(&mut components);
-    for (component, value) in components.into_iter().enumerate() {
+    spread(&components, to, lanes, lane);
+}
+
+/// Writes numbers into one of `lanes` lanes.
+fn spread(from: &[f32], to: &mut [f32], lanes: usize, lane: usize) {
+    for (component, &value) in from.iter().enumerate() {
         to[component * lanes + lane] = value;
     }
 }

@@ -1,8 +1,8 @@
 //! The sides that flounce's clips are compared with, on workload C: `bevy_animation` 0.20.1 and `ozz-animation-rs` 0.11.0.
 //!
-//! `flounce-peers round` (`round mended` when built with the mended copy of ozz) measures every side once and prints lines `workload,side,ns per joint`, as flounce's own bench
-//! does with `--lines`; `flounce-peers table FILE DATE COMMIT` reads many rounds of both and prints medians and
-//! ratios. `run.sh` does all of it. CPU time of this process.
+//! `flounce-peers round` (`round mended` when built with the mended copy of ozz) measures every side once and prints
+//! lines `workload,side,ns per joint`, as flounce's own bench does with `--lines`. `run.sh` runs it in turn with that and
+//! makes a table of many rounds. CPU time of this process.
 #![feature(portable_simd)]
 
 mod archive;
@@ -10,7 +10,6 @@ mod bevy;
 #[path = "../../support/clip_keys.rs"]
 mod clip_keys;
 mod ozz;
-mod table;
 
 use cpu_time::ProcessTime;
 
@@ -53,9 +52,8 @@ fn main() {
                 ozz::measure(characters, "ozz-animation-rs mended");
             }
         }
-        ["table", file, date, commit] => table::print(file, date, commit),
         _ => {
-            eprintln!("usage: flounce-peers round [mended] | table FILE DATE COMMIT");
+            eprintln!("usage: flounce-peers round [mended]");
             std::process::exit(2);
         }
     }
