@@ -11,7 +11,7 @@ use crate::account::{Term, Witness};
 use crate::collider::PlacedShape;
 use crate::contact::{self, Hit, Segment};
 use crate::crowd::{ActorState, Group, PLACED, particle, placed};
-use crate::lane::{Lane, LaneMask, Pen, Vec3x};
+use crate::lane::{Lane, LaneMask, Vec3x};
 use crate::plan::constant::{self, Row, Spread};
 use crate::plan::{DynamicPlan, Plan, StaticPlan, SwingPlan};
 use crate::profile::{LinePush, ParallelEpsilon, SwingProfile};
@@ -39,8 +39,7 @@ pub fn collide_joint<L: Lane, S: Spread, W: Witness<L>>(
     let row = Row::<L, S>::new(pass.plan, place);
     let base = place * particle::COMPONENTS * L::LANES;
     let own = &mut group.particles[base..][..particle::COMPONENTS * L::LANES];
-    pass.pen
-        .put(L::splat(0.0), &mut own[particle::HITS * L::LANES..]);
+    L::splat(0.0).store(&mut own[particle::HITS * L::LANES..]);
     if let Some(collider) = &row.swing.collider {
         let shape = DynamicShape::read(row, collider);
         let length = row.number(constant::LENGTH);
@@ -172,14 +171,14 @@ fn collide_particle<L: Lane, W: Witness<L>>(
             let (other, placed) = (&plan.statics[index], &statics[index * size..][..size]);
             let found = push_ball(body, contacts.position, radius, other, placed);
             contacts.tell(&found, place, index, witness);
-            contacts.take(found, pass.pen, own);
+            contacts.take(found, own);
         }
     } else {
         for &index in meets {
             let (other, placed) = (&plan.statics[index], &statics[index * size..][..size]);
             let found = push(body, contacts.position, other, placed, pass.profile);
             contacts.tell(&found, place, index, witness);
-            contacts.take(found, pass.pen, own);
+            contacts.take(found, own);
         }
     }
     let Contacts { position, count } = contacts;
@@ -187,9 +186,8 @@ fn collide_particle<L: Lane, W: Witness<L>>(
     if hit.any() {
         // Adding and taking off the correction rounds; a particle that nothing touched keeps its bits.
         let moved = Vec3x::select(hit, position - correction, shifted);
-        pass.pen
-            .put_vector(moved, &mut own[particle::POSITION * L::LANES..]);
-        pass.pen.put(count, &mut own[particle::HITS * L::LANES..]);
+        moved.store(&mut own[particle::POSITION * L::LANES..]);
+        count.store(&mut own[particle::HITS * L::LANES..]);
     }
 }
 
@@ -223,15 +221,14 @@ impl<L: Lane> Contacts<L> {
 
     /// Takes over what [`push`] found, and keeps the hit with the particle.
     #[inline(always)]
-    fn take(&mut self, found: Option<(Vec3x<L>, Hit<L>)>, pen: Pen<L>, own: &mut [f32]) {
+    fn take(&mut self, found: Option<(Vec3x<L>, Hit<L>)>, own: &mut [f32]) {
         let Some((pushed, hit)) = found else {
             return;
         };
         self.position = Vec3x::select(hit.touches, pushed, self.position);
         self.count = L::select(hit.touches, self.count + L::splat(1.0), self.count);
-        let touches = hit.touches & pen.active();
-        record(touches, hit.normal, &mut own[particle::HIT_NORMAL * L::LANES..]);
-        record(touches, pushed, &mut own[particle::HIT_POSITION * L::LANES..]);
+        record(hit.touches, hit.normal, &mut own[particle::HIT_NORMAL * L::LANES..]);
+        record(hit.touches, pushed, &mut own[particle::HIT_POSITION * L::LANES..]);
     }
 }
 

@@ -79,7 +79,7 @@ pub fn integrate_particle<L: Lane, S: Spread, W: Witness<L>>(
     if W::LISTENS {
         note_parts(place, &parts, velocity, profile, forces, witness);
     }
-    let moved = displaced(pass, position, &parts, force, velocity, forces);
+    let moved = displaced(profile, position, &parts, force, velocity, forces);
     let kept = if swing.slide.is_some() {
         moved
     } else {
@@ -96,10 +96,8 @@ pub fn integrate_particle<L: Lane, S: Spread, W: Witness<L>>(
     if W::LISTENS && swing.slide.is_none() {
         witness.note(place, Term::Length, kept - moved);
     }
-    pass.pen
-        .put_vector(position, &mut own[particle::PREVIOUS * L::LANES..]);
-    pass.pen
-        .put_vector(kept, &mut own[particle::POSITION * L::LANES..]);
+    position.store(&mut own[particle::PREVIOUS * L::LANES..]);
+    kept.store(&mut own[particle::POSITION * L::LANES..]);
 }
 
 /// What a slide joint is pulled to, true model space. `[S4]`
@@ -132,13 +130,12 @@ pub fn hang_joint<L: Lane, S: Spread>(
     if row.swing.slide.is_some() {
         let parent = parent_transform::<L>(pass.plan, row.swing, group, pose);
         let to = from + particle::PARENT * L::LANES;
-        pass.pen.put_vector(parent.t, &mut group.particles[to..]);
+        parent.t.store(&mut group.particles[to..]);
     }
     let own = &mut group.particles[from..][..particle::COMPONENTS * L::LANES];
-    let pen = pass.pen;
-    pen.put_vector(rest.t, &mut own[particle::ORIGIN * L::LANES..]);
-    pen.put_rotation(rest.r, &mut own[particle::REST * L::LANES..]);
-    pen.put_vector(correction, &mut own[particle::CORRECTION * L::LANES..]);
+    rest.t.store(&mut own[particle::ORIGIN * L::LANES..]);
+    rest.r.store(&mut own[particle::REST * L::LANES..]);
+    correction.store(&mut own[particle::CORRECTION * L::LANES..]);
     (rest, correction)
 }
 
@@ -151,14 +148,13 @@ pub fn hang_joint<L: Lane, S: Spread>(
 /// ```
 #[inline(always)]
 fn displaced<L: Lane>(
-    pass: &Pass<L>,
+    profile: &SwingProfile,
     position: Vec3x<L>,
     parts: &Parts<L>,
     force: Vec3x<L>,
     velocity: &mut [f32],
     forces: &Forces<L>,
 ) -> Vec3x<L> {
-    let profile = pass.profile;
     if profile.force == ForcePolicy::Direct {
         return match profile.inertia {
             InertiaPolicy::Packed => position + force * forces.scale,
@@ -169,7 +165,7 @@ fn displaced<L: Lane>(
     }
     let kept = Vec3x::load(velocity) * L::splat(1.0 - profile.velocity_damping);
     let next = kept + force * forces.scale;
-    pass.pen.put_vector(next, velocity);
+    next.store(velocity);
     let moved = position + next * forces.step;
     match profile.force {
         ForcePolicy::VelocityAdd => moved + parts.inertia,
@@ -290,8 +286,7 @@ pub fn aim_rotation<L: Lane, S: Spread>(pass: &Pass<L>, place: usize, group: &mu
     let aimed = rotation::from_to(rest.rotate(axis), direction) * rest;
     let known = L::splat(ON_ANCHOR_SQUARED).lt(squared) & aimed.finite();
     let aimed = Rotation::select(known, aimed, rest);
-    pass.pen
-        .put_rotation(aimed, &mut own[particle::ROTATION * L::LANES..]);
+    aimed.store(&mut own[particle::ROTATION * L::LANES..]);
 }
 
 /// `particle` back at bone `length` from its anchor in the direction it has `[S8]`, and where it is too near to have one.

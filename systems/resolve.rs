@@ -127,14 +127,14 @@ fn resolve_rotation<L: Lane, S: Spread, W: Witness<L>>(
     let own = &mut group.particles[place * particle::COMPONENTS * L::LANES..]
         [..particle::COMPONENTS * L::LANES];
     let turned = joint.rest * weighted;
-    pen.put_rotation(turned, &mut own[particle::ROTATION * L::LANES..]);
+    turned.store(&mut own[particle::ROTATION * L::LANES..]);
     if row.swing.is_reference {
-        store_angles(pen, weighted, &mut own[particle::ANGLES * L::LANES..]);
+        store_angles(weighted, &mut own[particle::ANGLES * L::LANES..]);
     }
     let to = &mut group.results[place * result::COMPONENTS * L::LANES..]
         [..result::COMPONENTS * L::LANES];
-    pen.put_rotation(local * weighted, &mut to[result::ROTATION * L::LANES..]);
-    pen.put_vector(joint.origin + reach, &mut to[result::POSITION * L::LANES..]);
+    (local * weighted).store(&mut to[result::ROTATION * L::LANES..]);
+    (joint.origin + reach).store(&mut to[result::POSITION * L::LANES..]);
 }
 
 /// The local rotation that the joint deviates from, and the deviation of the animated one. `[5.5]`
@@ -231,14 +231,14 @@ fn resolve_slide<L: Lane, W: Witness<L>>(
     }
     store_position(pen, group, place, moved, healthy, held);
     let own = &mut group.particles[base..][..particle::COMPONENTS * L::LANES];
-    pen.put_vector(particle, &mut own[particle::ORIGIN * L::LANES..]);
-    pen.put_rotation(rest, &mut own[particle::ROTATION * L::LANES..]);
+    particle.store(&mut own[particle::ORIGIN * L::LANES..]);
+    rest.store(&mut own[particle::ROTATION * L::LANES..]);
     let rotation = group.local::<L>(pose, swing.joint, plan.rest.len()).r;
     let to = &mut group.results[place * result::COMPONENTS * L::LANES..]
         [..result::COMPONENTS * L::LANES];
-    pen.put_rotation(rotation, &mut to[result::ROTATION * L::LANES..]);
-    pen.put_vector(particle, &mut to[result::POSITION * L::LANES..]);
-    pen.put_vector(local, &mut to[result::TRANSLATION * L::LANES..]);
+    rotation.store(&mut to[result::ROTATION * L::LANES..]);
+    particle.store(&mut to[result::POSITION * L::LANES..]);
+    local.store(&mut to[result::TRANSLATION * L::LANES..]);
 }
 
 /// The lanes in which a joint is held at rest, see [`Group::held`].
@@ -277,7 +277,7 @@ fn store_position<L: Lane>(
         let still = Vec3x::<L>::splat([0.0; 3]);
         Vec3x::select(healthy, Vec3x::load(velocity), still).store(velocity);
     }
-    pen.put_vector(position, &mut own[particle::POSITION * L::LANES..]);
+    position.store(&mut own[particle::POSITION * L::LANES..]);
 }
 
 /// The turn from the rest direction to the particle, in the joint's own frame; none for a particle on its anchor or one
@@ -365,11 +365,11 @@ fn weighted<L: Lane>(deviation: Rotation<L>, weight: L) -> Rotation<L> {
 
 /// Euler angles of each lane's deviation, for limits that follow it. `[V2]`
 #[inline(always)]
-fn store_angles<L: Lane>(pen: Pen<L>, deviation: Rotation<L>, to: &mut [f32]) {
+fn store_angles<L: Lane>(deviation: Rotation<L>, to: &mut [f32]) {
     let mut angles = [0.0; 4 * MOST_LANES];
     deviation.store(&mut angles);
     angles_into(L::LANES, &mut angles);
-    pen.put_vector(Vec3x::load(&angles), to);
+    Vec3x::<L>::load(&angles).store(to);
 }
 
 /// Replaces rotations, `[x y z w][lane]`, by their Euler angles.

@@ -23,6 +23,7 @@ use crate::substep::FrameSchedule;
 
 mod explain;
 mod frame;
+mod idle;
 mod joining;
 
 pub use frame::{Pass, run_frame};

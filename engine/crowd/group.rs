@@ -54,6 +54,8 @@ pub struct Group {
     pub hips_moved: Aligned,
     /// 1 for the lanes whose turn it is, see [`crate::lane::Pen`]; empty where it is everybody's.
     pub active: Vec<f32>,
+    /// Numbers of joints in lanes whose turn it is not, while the others move: scratch.
+    pub kept: Aligned,
     /// Products of the scales from the roots down to each joint in the pose in work, `[joint][x y z][lane]`: scratch.
     pub scales: Aligned,
     /// Where the lanes are the chains of one actor, what it has in one number each: its poses, and scratch of its chain
@@ -87,6 +89,7 @@ impl Group {
             last_hips: Aligned::zeros(3 * lanes),
             hips_moved: Aligned::zeros(3 * lanes),
             active: Vec::new(),
+            kept: Aligned::default(),
             scales: Aligned::default(),
             single: None,
             restored: Vec::new(),

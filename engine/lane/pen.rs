@@ -1,8 +1,6 @@
 //! Pens: writing only the lanes whose turn it is.
 
 use super::{Lane, LaneMask, Vec3x};
-use crate::pose::Rigid;
-use crate::rotation::Rotation;
 
 /// Which lanes of a group a pass writes; the others keep their bits.
 #[derive(Clone, Copy, Debug)]
@@ -57,22 +55,5 @@ impl<L: Lane> Pen<L> {
         } else {
             Vec3x::select(self.active, value, Vec3x::load(to)).store(to);
         }
-    }
-
-    /// As [`Self::put`], four components.
-    #[inline(always)]
-    pub fn put_rotation(self, value: Rotation<L>, to: &mut [f32]) {
-        if self.is_whole() {
-            value.store(to);
-        } else {
-            Rotation::select(self.active, value, Rotation::load(to)).store(to);
-        }
-    }
-
-    /// As [`Self::put`], seven components.
-    #[inline(always)]
-    pub fn put_rigid(self, value: Rigid<L>, to: &mut [f32]) {
-        self.put_vector(value.t, to);
-        self.put_rotation(value.r, &mut to[3 * L::LANES..]);
     }
 }

@@ -5,6 +5,7 @@
 
 use core::marker::PhantomData;
 
+use super::idle;
 use super::joining::{join_chains, join_chains_across};
 use crate::account::Witness;
 use crate::crowd::{Group, motion, particle, result};
@@ -213,6 +214,9 @@ fn run_pass<L: Lane, S: Spread, W: Witness<L>>(
     for &step in &pass.plan.steps {
         match step {
             Step::Move(place) => {
+                if !pass.pen.is_whole() {
+                    idle::keep_joint(pass.plan, place, group);
+                }
                 for (index, substep) in substeps.iter().enumerate() {
                     if index > 0 && !substep.from_rest {
                         aim_rotation::<L, S>(pass, place, group);
@@ -228,6 +232,9 @@ fn run_pass<L: Lane, S: Spread, W: Witness<L>>(
             },
             Step::Resolve(place) => {
                 resolve_joint::<L, S, W>(pass, place, group, last.pose, witness);
+                if !pass.pen.is_whole() {
+                    idle::give_back(pass, place, group);
+                }
             }
         }
     }
@@ -279,14 +286,20 @@ fn rest_particles<L: Lane, S: Spread>(pass: &Pass<L>, group: &mut Group) {
     let forces = Forces::new(pass, group, &still, 0);
     group.winds = winds;
     for place in 0..pass.plan.swings.len() {
+        if !pass.pen.is_whole() {
+            idle::keep_joint(pass.plan, place, group);
+        }
         hang_joint::<L, S>(pass, place, group, 0, &forces);
         rest_particle::<L, S>(pass, group, place);
+        if !pass.pen.is_whole() {
+            idle::give_back(pass, place, group);
+        }
     }
 }
 
 #[inline(always)]
 fn rest_particle<L: Lane, S: Spread>(pass: &Pass<L>, group: &mut Group, place: usize) {
-    let (plan, pen) = (pass.plan, pass.pen);
+    let plan = pass.plan;
     let row = Row::<L, S>::new(plan, place);
     let local = match pass.profile.rest_pose {
         RestPose::Animated => group.local::<L>(0, row.swing.joint, plan.rest.len()),
@@ -298,13 +311,13 @@ fn rest_particle<L: Lane, S: Spread>(pass: &Pass<L>, group: &mut Group, place: u
     let rest = Rotation::load(&own[particle::REST * L::LANES..]);
     let reach = rest.rotate(row.vector(constant::AXIS)) * row.number(constant::LENGTH);
     let position = origin - correction + reach;
-    pen.put_vector(position, &mut own[particle::POSITION * L::LANES..]);
-    pen.put_vector(position, &mut own[particle::PREVIOUS * L::LANES..]);
-    pen.put_rotation(rest, &mut own[particle::ROTATION * L::LANES..]);
+    position.store(&mut own[particle::POSITION * L::LANES..]);
+    position.store(&mut own[particle::PREVIOUS * L::LANES..]);
+    rest.store(&mut own[particle::ROTATION * L::LANES..]);
     let to = &mut group.results[place * result::COMPONENTS * L::LANES..];
-    pen.put_rotation(local.r, &mut to[result::ROTATION * L::LANES..]);
-    pen.put_vector(origin + reach, &mut to[result::POSITION * L::LANES..]);
-    pen.put_vector(local.t, &mut to[result::TRANSLATION * L::LANES..]);
+    local.r.store(&mut to[result::ROTATION * L::LANES..]);
+    (origin + reach).store(&mut to[result::POSITION * L::LANES..]);
+    local.t.store(&mut to[result::TRANSLATION * L::LANES..]);
 }
 
 /// After settling nothing has speed. `[S10]`
