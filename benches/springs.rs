@@ -218,10 +218,7 @@ impl Case {
         let plan = || Plan::compile(&workload::rig(self.colliders));
         let mut sides: Vec<(&str, Box<dyn Side>)> = vec![
             ("port", Box::new(Port::new(self.colliders, self.characters))),
-            (
-                "kernel",
-                Box::new(Kernel::new(plan(), self.characters, 1)),
-            ),
+            ("kernel", Box::new(Kernel::new(plan(), self.characters, 1))),
             (
                 "frame",
                 Box::new(Frame::new(&workload::rig(self.colliders), self.characters)),
@@ -392,7 +389,9 @@ fn compare(colliders: usize) {
     let mut largest = 0.0_f32;
     for step in 1..=COMPARED {
         scalar.step(step);
-        wide.iter_mut().chain(&mut chains).for_each(|kernel| kernel.step(step));
+        wide.iter_mut()
+            .chain(&mut chains)
+            .for_each(|kernel| kernel.step(step));
         port.step(step);
         hits += scalar.hits() / COMPARED as f32;
         for (index, states) in port.states.iter().enumerate() {

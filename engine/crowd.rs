@@ -163,8 +163,8 @@ impl Squad {
 pub struct Crowd {
     /// What they share.
     pub plan: Arc<Plan>,
-    /// Its chains side by side, once somebody asked for them; `None` inside where it has none that pay.
-    chains: Option<Option<Arc<ChainRows>>>,
+    /// How one actor is cheapest, once somebody asked.
+    single: Option<seating::Single>,
     /// Where they sit.
     pub squads: Vec<Squad>,
     /// All squads before this one are in use.

@@ -27,13 +27,19 @@ pub enum InstructionSet {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum InstructionSetError {
     /// No such name.
-    #[error("{VARIABLE}: found \"{found}\", expected one of {}", names(InstructionSet::all()))]
+    #[error(
+        "{VARIABLE}: found \"{found}\", expected one of {}",
+        names(InstructionSet::all())
+    )]
     Unknown {
         /// What the variable says.
         found: String,
     },
     /// Not on this processor.
-    #[error("{VARIABLE}: this processor has no {found}; it has {}", names(InstructionSet::available()))]
+    #[error(
+        "{VARIABLE}: this processor has no {found}; it has {}",
+        names(InstructionSet::available())
+    )]
     Missing {
         /// What the variable asks for.
         found: &'static str,
@@ -83,9 +89,11 @@ impl InstructionSet {
         self == Self::Scalar
     }
 
-    /// The widths of groups that it serves besides one lane, narrow first.
+    /// The widths of groups that it serves besides one lane, narrow first; on a processor without it those of the next
+    /// narrower one that is there.
     pub fn widths(self) -> &'static [usize] {
-        match self {
+        let there = Self::available().filter(|&set| set <= self).last();
+        match there.unwrap_or(Self::Scalar) {
             #[cfg(target_arch = "x86_64")]
             Self::Scalar => &[],
             #[cfg(not(target_arch = "x86_64"))]

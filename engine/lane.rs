@@ -26,7 +26,7 @@ pub use pen::Pen;
 pub use wide::{Wide, WideMask};
 
 /// Most lanes that a lane type has: room for a number each.
-pub const MOST_LANES: usize = 64;
+pub const MOST_LANES: usize = 32;
 
 /// A piece of work that a lane type runs with its own instructions.
 pub trait Task {

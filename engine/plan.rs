@@ -35,7 +35,7 @@ pub struct Plan {
     pub parents: Vec<Option<usize>>,
     /// Rest transform of each joint of the rig, in joint order.
     pub rest: Vec<JointTransform>,
-    /// Joints whose animated model transform the substeps read, parents first: the ancestors of swing joints and
+    /// Joints whose animated transform the substeps read, parents first: the ancestors of swing joints and
     /// colliders with themselves.
     pub needed: Vec<usize>,
     /// For each joint of the rig, whether it is in `needed`.

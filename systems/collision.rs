@@ -1,6 +1,6 @@
-//! Collision: pushes the particles of a depth out of the static colliders. `[X3]` `[X5]`
+//! Collision: pushes a particle out of the static colliders. `[X3]` `[X5]`
 //!
-//! Runs second in a substep, per depth, after integration. Reads the placed static colliders; writes the particles and
+//! Runs second in a joint's substep, after integration. Reads the placed static colliders; writes the particles and
 //! their record of hits.
 //!
 //! Sequential: each hit sees what the last one did, in the rig's collider order, which is therefore part of the result.
@@ -227,8 +227,16 @@ impl<L: Lane> Contacts<L> {
         };
         self.position = Vec3x::select(hit.touches, pushed, self.position);
         self.count = L::select(hit.touches, self.count + L::splat(1.0), self.count);
-        record(hit.touches, hit.normal, &mut own[particle::HIT_NORMAL * L::LANES..]);
-        record(hit.touches, pushed, &mut own[particle::HIT_POSITION * L::LANES..]);
+        record(
+            hit.touches,
+            hit.normal,
+            &mut own[particle::HIT_NORMAL * L::LANES..],
+        );
+        record(
+            hit.touches,
+            pushed,
+            &mut own[particle::HIT_POSITION * L::LANES..],
+        );
     }
 }
 
@@ -330,7 +338,13 @@ pub fn deepest_penetration(
     let own = actor.particle(place);
     let position =
         Vec3x::<f32>::load(&own[particle::POSITION..]) + Vec3x::load(&own[particle::CORRECTION..]);
-    let body = body(swing, DynamicShape::splat(collider), swing.length, &own, false);
+    let body = body(
+        swing,
+        DynamicShape::splat(collider),
+        swing.length,
+        &own,
+        false,
+    );
     let depth = |&index: &usize| {
         let placed = actor.placed(index);
         let (target, at) = touch(&body, position, &plan.statics[index], &placed, parallel)?;
@@ -354,9 +368,10 @@ fn touch(
     };
     match body.shape {
         DynamicShape::Ball(radius) => ball(position, radius),
-        DynamicShape::Offset { offset, radius } => {
-            ball(contact::place_point(position, body.rotation, offset), radius)
-        }
+        DynamicShape::Offset { offset, radius } => ball(
+            contact::place_point(position, body.rotation, offset),
+            radius,
+        ),
         DynamicShape::Line { inset, radius } => {
             let [a, b] = contact::place_line(position, body.origin, inset, [position; 2]);
             let line = Segment {

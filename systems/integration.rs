@@ -1,6 +1,6 @@
-//! Integration: moves every particle of a depth by one substep. `[S3]`–`[S9]`
+//! Integration: moves a particle by one substep. `[S3]`–`[S9]`
 //!
-//! Runs first in a substep, per depth, after the depth above was resolved. Reads the plan, the animated pose and the
+//! Runs first in a joint's substep, after the joint above was resolved. Reads the plan, the animated pose and the
 //! resolved rotations above; writes the particles.
 //!
 //! Position Verlet with the bone length restored after each step, so that no force can stretch a chain or tear it.

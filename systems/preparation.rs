@@ -16,10 +16,10 @@ use crate::account::Explanation;
 use crate::chain::ChainLayer;
 use crate::clip::ClipPlayer;
 use crate::collider::StaticCollider;
-pub use crate::crowd::Seat;
 use crate::crowd::Crowds;
-use crate::instruction_set::InstructionSet;
+pub use crate::crowd::Seat;
 use crate::driver::Driver;
+use crate::instruction_set::InstructionSet;
 use crate::lane::Vec3x;
 use crate::plan::Plan;
 use crate::pose::{AnimatedPose, LocalPose, PoseHealth};
@@ -288,7 +288,7 @@ fn settle_crowds(
     for (crowd, own) in crowds.0.iter_mut().enumerate() {
         own.settle(*set, |actor, squad, slot| {
             if let Ok((mut seat, _)) = seats.get_mut(actor) {
-                *seat = Seat { crowd, squad, slot };
+                seat.set_if_neq(Seat { crowd, squad, slot });
             }
         });
     }

@@ -48,7 +48,15 @@ fn propagate_squad(plan: &Plan, squad: &mut Squad) {
         Form::Actors => {
             group.reserve_poses(poses, plan.rest.len());
             for index in 0..poses {
-                let hidden = enter_wide(group.lanes, PropagateWide { plan, slots, group, index });
+                let hidden = enter_wide(
+                    group.lanes,
+                    PropagateWide {
+                        plan,
+                        slots,
+                        group,
+                        index,
+                    },
+                );
                 hold_hidden_lanes(plan, slots, group, index, hidden);
             }
         }
@@ -100,7 +108,12 @@ impl<L: Lane> Task for PropagateTask<'_, L> {
     type Output = u64;
     #[inline(always)]
     fn run(self) -> u64 {
-        let PropagateWide { plan, slots, group, index } = self.0;
+        let PropagateWide {
+            plan,
+            slots,
+            group,
+            index,
+        } = self.0;
         propagate_lanes::<L>(plan, slots, group, index)
     }
 }
@@ -150,10 +163,19 @@ fn gather_joint(
     numbers: &mut [f32; TRANSFORM * MOST_LANES],
 ) {
     for (lane, slot) in slots.iter().enumerate() {
-        let Some(JointTransform { translation, rotation, scale }) = slot.poses.get(at) else {
+        let Some(JointTransform {
+            translation,
+            rotation,
+            scale,
+        }) = slot.poses.get(at)
+        else {
             continue;
         };
-        let (t, r, s) = (translation.to_array(), rotation.to_array(), scale.to_array());
+        let (t, r, s) = (
+            translation.to_array(),
+            rotation.to_array(),
+            scale.to_array(),
+        );
         for axis in 0..3 {
             numbers[axis * lanes + lane] = t[axis];
             numbers[(7 + axis) * lanes + lane] = s[axis];
@@ -196,7 +218,8 @@ fn hidden_lanes<L: Lane>(plan: &Plan, scales: &[f32]) -> u64 {
 fn hold_hidden_lanes(plan: &Plan, slots: &mut [Slot], group: &Group, index: usize, hidden: u64) {
     for (lane, slot) in slots.iter_mut().enumerate() {
         let has_pose = !slot.schedule.idle && index < slot.schedule.poses.len();
-        if slot.actor.is_none() || !has_pose || (hidden >> lane & 1 == 0 && slot.hidden.is_empty()) {
+        if slot.actor.is_none() || !has_pose || (hidden >> lane & 1 == 0 && slot.hidden.is_empty())
+        {
             continue;
         }
         let scale = |swing: &SwingPlan| {
@@ -204,7 +227,13 @@ fn hold_hidden_lanes(plan: &Plan, slots: &mut [Slot], group: &Group, index: usiz
             at(0) * at(1) * at(2)
         };
         let is_hidden = |swing: &SwingPlan| (scale(swing) / swing.volume).abs() < HIDDEN;
-        hold_hidden(&plan.swings, index, is_hidden, &mut slot.hidden, &mut slot.held);
+        hold_hidden(
+            &plan.swings,
+            index,
+            is_hidden,
+            &mut slot.hidden,
+            &mut slot.held,
+        );
     }
 }
 
@@ -243,10 +272,22 @@ fn lay_rows(rows: &ChainRows, single: &Group, group: &mut Group, index: usize) {
         let to = group.pose_offset(index, row, rows.poses.len());
         let lanes = group.lanes;
         if pose.is_local {
-            lay_row(pose, &single.locals, index * joints, &mut group.locals[to..], lanes);
+            lay_row(
+                pose,
+                &single.locals,
+                index * joints,
+                &mut group.locals[to..],
+                lanes,
+            );
         }
         if pose.is_model {
-            lay_row(pose, &single.models, index * joints, &mut group.models[to..], lanes);
+            lay_row(
+                pose,
+                &single.models,
+                index * joints,
+                &mut group.models[to..],
+                lanes,
+            );
         }
     }
 }
@@ -272,7 +313,12 @@ fn lay_weights(form: &Form, slots: &[Slot], group: &mut Group, numbers: usize) {
     let lanes = group.lanes;
     let lay = |of: fn(&Slot) -> &Vec<f32>, to: &mut Vec<f32>| {
         to.clear();
-        let busy = || slots.iter().enumerate().filter(|(_, slot)| !slot.schedule.idle);
+        let busy = || {
+            slots
+                .iter()
+                .enumerate()
+                .filter(|(_, slot)| !slot.schedule.idle)
+        };
         if busy().all(|(_, slot)| of(slot).is_empty()) {
             return;
         }

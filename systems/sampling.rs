@@ -304,8 +304,7 @@ fn sample_clip_bake(plan: &Plan, slot: &mut Slot, player: Option<&ClipPlayer>) {
     for point in &slot.schedule.poses {
         let start = slot.bake.len();
         let weights = plan.swings.iter().map(|swing| swing.bake_weight);
-        slot.bake
-            .extend(weights.map(|w| w.clamp_to(0.0, 1.0)));
+        slot.bake.extend(weights.map(|w| w.clamp_to(0.0, 1.0)));
         let Some(player) = player else { continue };
         let time = player.clip_time(point.time);
         for track in tracks.iter().filter(is_scalar) {

@@ -155,6 +155,9 @@ fn run_actors(plan: &Plan, slots: &mut [Slot], group: &mut Group) {
     let mut waiting = slots.iter().zip(0..).fold(0_u64, |waiting, (slot, lane)| {
         waiting | u64::from(is_busy(slot)) << lane
     });
+    let taken = slots.iter().zip(0..).fold(0_u64, |taken, (slot, lane)| {
+        taken | u64::from(slot.actor.is_some()) << lane
+    });
     while waiting != 0 {
         let first = waiting.trailing_zeros() as usize;
         let (profile, schedule) = (&slots[first].profile, &slots[first].schedule);
@@ -166,7 +169,8 @@ fn run_actors(plan: &Plan, slots: &mut [Slot], group: &mut Group) {
         }
         waiting &= !class;
         group.active.clear();
-        if class.count_ones() as usize != group.lanes {
+        // What an empty lane holds is nobody's: it may move along.
+        if class != taken {
             let turn = |lane: usize| f32::from(u8::from(class >> lane & 1 == 1));
             group.active.extend((0..group.lanes).map(turn));
         }
@@ -180,7 +184,9 @@ fn run_actors(plan: &Plan, slots: &mut [Slot], group: &mut Group) {
     }
     group.winds.clear();
     for (lane, place) in group.restored.drain(..) {
-        slots[lane].restored.push(place);
+        if slots[lane].actor.is_some() {
+            slots[lane].restored.push(place);
+        }
     }
 }
 
@@ -193,6 +199,9 @@ pub(super) trait WideTask {
 }
 
 /// Does `task` on the registers that have `lanes` lanes.
+///
+/// The only way to the wide kernels: that they run where the processor has their instructions, and nowhere else, is
+/// what the safety of `engine/lane/x86.rs` rests on.
 pub(super) fn enter_wide<T: WideTask>(lanes: usize, task: T) -> T::Output {
     #[cfg(target_arch = "x86_64")]
     {
@@ -284,7 +293,11 @@ fn lay_motion(slots: &[Slot], group: &mut Group) {
             group.motion[number * lanes..][own.clone()].fill(value);
         }
     }
-    debug_assert_eq!(longest % motion::COMPONENTS, 0, "motion comes in whole parts");
+    debug_assert_eq!(
+        longest % motion::COMPONENTS,
+        0,
+        "motion comes in whole parts"
+    );
 }
 
 /// Lays the wind of each slot and the times of its substeps into its lanes; nothing where the air is still. `[W1]`
@@ -311,4 +324,3 @@ fn lay_wind(slots: &[Slot], group: &mut Group) {
         }
     }
 }
-

@@ -523,7 +523,10 @@ fn m1_smoothing(i: &Value) -> Option<Outputs> {
         rest_length: number(&i["rest_length"]),
         meets: 0..0,
     };
-    let (plan, profile) = (Plan::compile(&two_hanging_bones([1.0; 2])), SwingProfile::default());
+    let (plan, profile) = (
+        Plan::compile(&two_hanging_bones([1.0; 2])),
+        SwingProfile::default(),
+    );
     let pass = Pass::<f32>::of(&plan, &profile);
     smooth_ring(&pass, &layer, &mut group, &mut Unwatched);
     let at = |k: usize| &group.particles[k * particle::COMPONENTS + particle::POSITION..][..3];

@@ -431,7 +431,9 @@ fn length_error(stage: &Stage, actor: usize) -> Seen {
 fn penetration(stage: &Stage, actor: usize) -> Seen {
     let seat = stage.host.world.get::<Seat>(stage.actors[actor])?;
     let crowd = &stage.host.world.resource::<Crowds>().0[seat.crowd];
-    let parallel = crowd.squads[seat.squad].slots[seat.slot].profile.parallel_epsilon;
+    let parallel = crowd.squads[seat.squad].slots[seat.slot]
+        .profile
+        .parallel_epsilon;
     worst_joint(stage, actor, |plan, state, place| {
         deepest_penetration(plan, state, place, parallel)
     })

@@ -59,7 +59,10 @@ impl Kernel {
     }
 
     /// As [`Self::new`], on a lane type of the caller's.
-    #[allow(dead_code, reason = "the springs bench takes the lanes of the processor")]
+    #[allow(
+        dead_code,
+        reason = "the springs bench takes the lanes of the processor"
+    )]
     pub fn of<L: Lane>(plan: Plan, characters: usize) -> Self {
         let run: Run = |plan, profile, schedule, group| {
             run_frame::<L, _>(plan, profile, schedule, group, &mut Unwatched);
@@ -222,7 +225,11 @@ impl Kernel {
     pub fn hits(&self) -> f32 {
         let hits_of = |(_, group): &(usize, Group)| -> f32 {
             let at = |place| (place * particle::COMPONENTS + particle::HITS) * group.lanes;
-            let hits = |place| group.particles[at(place)..][..group.lanes].iter().sum::<f32>();
+            let hits = |place| {
+                group.particles[at(place)..][..group.lanes]
+                    .iter()
+                    .sum::<f32>()
+            };
             (0..JOINTS).map(hits).sum()
         };
         let sum: f32 = self.groups.iter().map(hits_of).sum();

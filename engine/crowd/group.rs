@@ -167,4 +167,3 @@ impl Group {
         Vec3x::load(&self.properties[component * L::LANES..])
     }
 }
-

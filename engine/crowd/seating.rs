@@ -1,8 +1,9 @@
 //! Seating: which actors of a crowd sit side by side.
 //!
 //! Many actors share groups of up to 32 lanes, one each; a few have their own chains side by side; what is explained, and
-//! what has no chains to lay side by side, sits alone. Actors come and go without moving others as long as the lanes are
-//! well used: a crowd is only seated anew when it crosses [`MANY`] or empties out.
+//! what has no chains to lay side by side, sits alone. Which is cheapest is told by [`ROW_COST`]. Actors come and go
+//! without moving others as long as the lanes are well used: a crowd is only seated anew when another form is cheaper or
+//! most of its lanes are empty.
 
 use std::sync::Arc;
 
@@ -14,14 +15,18 @@ use crate::instruction_set::InstructionSet;
 use crate::plan::Plan;
 use crate::plan::chains::ChainRows;
 
-/// From so many actors on lanes are actors; a crowd that has been that large keeps them so down to half of it.
-pub const MANY: usize = 12;
-/// Cost of a row of chains in so many lanes, in scalar joints: rows pay where joints outweigh them. Measured by
-/// `cargo bench --bench springs`.
-const ROW_COST: [(usize, f32); 4] = [(4, 1.5), (8, 1.5), (16, 2.0), (32, 2.5)];
+/// What a joint costs in a group of so many lanes, in scalar joints. Measured by `cargo bench --bench springs` on two
+/// shared Xeon cores; the one of 4 lanes is a guess.
+const ROW_COST: [(usize, f32); 4] = [(4, 2.0), (8, 2.0), (16, 2.7), (32, 4.0)];
+/// By how much another form has to be cheaper before actors that share lanes are parted: those that come and go shall
+/// not move the others every time.
+const PARTING: f32 = 2.0;
 
 /// Where an actor sits; on its entity.
+///
+/// A clone of an actor gets a seat of its own.
 #[derive(Component, Clone, Copy, Debug, PartialEq, Eq)]
+#[component(clone_behavior = Ignore)]
 pub struct Seat {
     /// Index of the crowd.
     pub crowd: usize,
@@ -36,7 +41,7 @@ impl Crowd {
     pub(super) fn new(plan: &Arc<Plan>) -> Self {
         Self {
             plan: Arc::clone(plan),
-            chains: None,
+            single: None,
             squads: Vec::new(),
             first_free: 0,
             last_open: 0,
@@ -90,18 +95,24 @@ impl Crowd {
 
     /// Takes the actor out of its place, with its state as a group of one lane.
     pub fn take(&mut self, seat: Seat) -> (Slot, Group) {
-        self.vacated(seat.squad);
         let plan = Arc::clone(&self.plan);
         let squad = &mut self.squads[seat.squad];
         let group = squad.take(&plan, seat.slot);
-        (core::mem::take(&mut squad.slots[seat.slot]), group)
+        let own = core::mem::take(&mut squad.slots[seat.slot]);
+        self.vacated(seat.squad);
+        (own, group)
+    }
+
+    /// Remembers that somebody left `squad`.
+    fn vacated(&mut self, squad: usize) {
+        self.freed(squad);
+        self.restless = true;
     }
 
     /// Remembers that a slot of `squad` is free.
-    fn vacated(&mut self, squad: usize) {
+    fn freed(&mut self, squad: usize) {
         self.first_free = self.first_free.min(squad);
         self.last_open = self.last_open.min(squad);
-        self.restless = true;
     }
 
     /// Asks for [`Self::settle`] in this frame: somebody begins or ends to be explained.
@@ -111,18 +122,21 @@ impl Crowd {
 
     /// Finds everybody's company; `moved` hears who sits elsewhere now: the entity, squad and slot.
     pub fn settle(&mut self, set: InstructionSet, mut moved: impl FnMut(Entity, usize, usize)) {
-        if !core::mem::take(&mut self.restless) {
+        if !self.restless {
             return;
         }
-        let many = self.are_many(set);
+        let many = self.shares_lanes(set);
         if many && self.is_sparse() {
             self.gather();
         }
         for index in 0..self.squads.len() {
-            for slot in 0..self.squads[index].slots.len() {
-                if self.squads[index].slots[slot].actor.is_some() {
+            let mut slot = 0;
+            // The last one to leave a squad gives its place to another.
+            while let Some(own) = self.squads[index].slots.get(slot) {
+                if own.actor.is_some() {
                     self.find_company(index, slot, many, set);
                 }
+                slot += 1;
             }
         }
         for (index, squad) in self.squads.iter_mut().enumerate() {
@@ -136,21 +150,40 @@ impl Crowd {
                 }
             }
         }
+        self.restless = false;
     }
 
-    fn are_many(&self, set: InstructionSet) -> bool {
-        let sits = |squad: &Squad| matches!(squad.form, Form::Actors);
-        let many = self.squads.iter().any(sits);
+    /// Whether it is cheapest to have an actor in every lane.
+    fn shares_lanes(&mut self, set: InstructionSet) -> bool {
         let slots = self.squads.iter().flat_map(|squad| &squad.slots);
         let count = slots
             .filter(|slot| slot.actor.is_some() && slot.watched.is_none())
             .count();
-        !set.widths().is_empty() && count >= if many { MANY.div_ceil(2) } else { MANY }
+        let Some(&widest) = set.widths().last() else {
+            return false;
+        };
+        let sits = |squad: &Squad| matches!(squad.form, Form::Actors);
+        let patience = if self.squads.iter().any(sits) {
+            PARTING
+        } else {
+            1.0
+        };
+        let rest = count % widest;
+        let last = set.widths().iter().find(|&&width| width >= rest);
+        let last = last
+            .filter(|_| rest > 0)
+            .map_or(0.0, |&width| row_cost(width));
+        let shared = (count / widest) as f32 * row_cost(widest) + last;
+        let apart = count as f32 * self.single(set).cost;
+        count > 1 && shared * self.plan.swings.len() as f32 <= apart * patience
     }
 
     /// Whether most lanes of its actors are empty.
     fn is_sparse(&self) -> bool {
-        let wide = self.squads.iter().filter(|squad| matches!(squad.form, Form::Actors));
+        let wide = self
+            .squads
+            .iter()
+            .filter(|squad| matches!(squad.form, Form::Actors));
         let (lanes, taken) = wide.fold((0, 0), |(lanes, taken), squad| {
             let own = squad.slots.iter().filter(|slot| slot.actor.is_some());
             (lanes + squad.slots.len(), taken + own.count())
@@ -175,7 +208,6 @@ impl Crowd {
                 }
             }
         }
-        self.restless = false;
     }
 
     /// Moves an actor to where it belongs, if it does not sit there.
@@ -186,19 +218,20 @@ impl Crowd {
         } else if many {
             Form::Actors
         } else {
-            self.chains(set).map_or(Form::Alone, Form::Chains)
+            self.single(set).rows.map_or(Form::Alone, Form::Chains)
         };
         let same = core::mem::discriminant(&self.squads[squad].form);
-        let plan = Arc::clone(&self.plan);
         if same == core::mem::discriminant(&wanted) {
             if self.squads[squad].group.lanes == 0 {
-                self.squads[squad].group = Group::new(&plan, 1);
+                self.squads[squad].group = Group::new(&self.plan, 1);
             }
             return;
         }
-        let state = (self.squads[squad].group.lanes > 0).then(|| self.squads[squad].take(&plan, slot));
+        let plan = Arc::clone(&self.plan);
+        let state =
+            (self.squads[squad].group.lanes > 0).then(|| self.squads[squad].take(&plan, slot));
         let own = core::mem::take(&mut self.squads[squad].slots[slot]);
-        self.first_free = self.first_free.min(squad);
+        self.freed(squad);
         let (to, at) = match wanted {
             Form::Alone => (self.put_in(Form::Alone, Group::new(&plan, 1)), 0),
             Form::Chains(rows) => {
@@ -211,9 +244,9 @@ impl Crowd {
         };
         let squad = &mut self.squads[to];
         squad.slots[at] = own;
-        if let Some(state) = state {
-            squad.put(&plan, at, &state);
-        }
+        // Whoever starts at rest must not find what the last one left in its lane.
+        let state = state.unwrap_or_else(|| Group::new(&plan, 1));
+        squad.put(&plan, at, &state);
     }
 
     /// Makes a squad of one slot; returns its index.
@@ -274,12 +307,28 @@ impl Crowd {
         old.slots.len()
     }
 
-    /// The chains side by side, where that pays.
-    fn chains(&mut self, set: InstructionSet) -> Option<Arc<ChainRows>> {
+    /// How one actor is cheapest.
+    fn single(&mut self, set: InstructionSet) -> Single {
         let plan = &self.plan;
-        let chains = self.chains.get_or_insert_with(|| best_rows(plan, set));
-        chains.clone()
+        self.single
+            .get_or_insert_with(|| best_rows(plan, set))
+            .clone()
     }
+}
+
+/// How one actor of a plan is cheapest.
+#[derive(Clone, Debug)]
+pub(super) struct Single {
+    /// What it costs, in scalar joints.
+    cost: f32,
+    /// Its chains side by side, where that beats one joint after the other.
+    rows: Option<Arc<ChainRows>>,
+}
+
+/// See [`ROW_COST`].
+fn row_cost(lanes: usize) -> f32 {
+    let known = ROW_COST.iter().find(|&&(width, _)| width >= lanes);
+    known.map_or(f32::MAX, |&(_, cost)| cost)
 }
 
 fn empty_squad(plan: &Plan, lanes: usize) -> Squad {
@@ -293,16 +342,21 @@ fn empty_squad(plan: &Plan, lanes: usize) -> Squad {
 }
 
 /// The cheapest way to lay the chains of `plan` side by side, where it beats one joint after the other.
-fn best_rows(plan: &Arc<Plan>, set: InstructionSet) -> Option<Arc<ChainRows>> {
-    let cost = |lanes: usize| {
-        let known = ROW_COST.iter().find(|&&(width, _)| width >= lanes);
-        known.map_or(f32::MAX, |&(_, cost)| cost)
-    };
+fn best_rows(plan: &Arc<Plan>, set: InstructionSet) -> Single {
     let rows = set.widths().iter().filter_map(|&lanes| {
         let rows = ChainRows::new(plan, lanes)?;
-        Some((rows.len() as f32 * cost(lanes), rows))
+        Some((rows.len() as f32 * row_cost(lanes), rows))
     });
     let best = rows.min_by(|(one, _), (two, _)| one.total_cmp(two));
-    let pays = best.filter(|&(cost, _)| cost < plan.swings.len() as f32);
-    pays.map(|(_, rows)| Arc::new(rows))
+    let one_by_one = plan.swings.len() as f32;
+    match best.filter(|&(cost, _)| cost < one_by_one) {
+        Some((cost, rows)) => Single {
+            cost,
+            rows: Some(Arc::new(rows)),
+        },
+        None => Single {
+            cost: one_by_one,
+            rows: None,
+        },
+    }
 }

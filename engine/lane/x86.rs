@@ -5,9 +5,9 @@
 //! `f32` would have had: no fused multiply-add, no estimates.
 //!
 //! # Safety
-//! The types of this module may only be used inside [`Lane::enter`], which the rest of the engine reaches through
-//! [`crate::instruction_set`]: that hands out an instruction set only where the processor has it. That is why they stay
-//! inside the crate, and what every `unsafe` below relies on.
+//! The types of this module may only be used where the processor has their instructions. They stay inside the crate, and
+//! the one place that names them, `enter_wide` in `systems/substeps.rs`, asks the processor first: that is what every
+//! `unsafe` below relies on.
 
 use core::arch::x86_64::*;
 use core::ops::{Add, BitAnd, BitOr, Div, Mul, Neg, Not, Sub};

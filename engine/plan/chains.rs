@@ -15,6 +15,9 @@ use super::{DynamicPlan, Hold, Plan, SwingPlan};
 use crate::channel::ChannelLayout;
 use crate::pose::JointTransform;
 
+/// Where a place lies that has no lane yet: in no row.
+const UNSEATED: (usize, usize) = (usize::MAX, 0);
+
 /// A row of animated transforms.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PoseRow {
@@ -46,12 +49,13 @@ pub struct ChainRows {
 impl ChainRows {
     /// Lays the chains of `whole` side by side in `lanes` lanes.
     ///
-    /// `None` where that cannot be: a limit follows a joint of another chain, or a joint's tip child lies elsewhere.
+    /// `None` where that cannot be: a limit follows a joint of another chain or would see it in another order, or a
+    /// joint's tip child lies elsewhere.
     pub fn new(whole: &Arc<Plan>, lanes: usize) -> Option<Self> {
         let mut rows = Self {
             whole: Arc::clone(whole),
             plan: Plan::empty(whole),
-            at: vec![(0, 0); whole.swings.len()],
+            at: vec![UNSEATED; whole.swings.len()],
             places: Vec::new(),
             poses: Vec::new(),
             lanes,
@@ -126,12 +130,7 @@ impl ChainRows {
             Hold::Animated => None,
         };
         let acts = |swing: &SwingPlan| {
-            let acting = [
-                swing.pendulum,
-                swing.global_force,
-                swing.wind,
-                swing.spring,
-            ];
+            let acting = [swing.pendulum, swing.global_force, swing.wind, swing.spring];
             (acting.map(|share| share != 0.0), swing.is_reference)
         };
         let kind = |swing: &SwingPlan| match swing.collider {
@@ -165,7 +164,9 @@ impl ChainRows {
             (Some(one), Some(two)) => {
                 let reference = |place: usize| self.at[place].0;
                 let of = |limit: &crate::limit::LimitPlan| {
-                    limit.reference.map(|(place, weight)| (reference(place), weight))
+                    limit
+                        .reference
+                        .map(|(place, weight)| (reference(place), weight))
                 };
                 (one.low, one.high, of(one)) == (two.low, two.high, of(two))
             }
@@ -179,18 +180,25 @@ impl ChainRows {
         let first = self.first_of(row);
         let swings = &self.whole.swings;
         let beside = |mine: Option<usize>, theirs: Option<usize>| match (mine, theirs) {
-            (Some(mine), Some(theirs)) => {
-                self.at[mine] == (self.at[theirs].0, lane)
-            }
+            (Some(mine), Some(theirs)) => self.at[mine] == (self.at[theirs].0, lane),
             (None, None) => true,
             _ => false,
         };
-        let tip = |place: usize| swings[place].tip_swing.filter(|_| swings[place].spring != 0.0);
+        let tip = |place: usize| {
+            swings[place]
+                .tip_swing
+                .filter(|_| swings[place].spring != 0.0)
+        };
         let reference = |place: usize| {
             let limit = swings[place].limit.as_ref();
-            limit.and_then(|limit| limit.reference).map(|(place, _)| place)
+            limit
+                .and_then(|limit| limit.reference)
+                .map(|(place, _)| place)
         };
-        beside(tip(place), tip(first)) && beside(reference(place), reference(first))
+        // A limit sees what its reference did in this substep, or in the last one if that is resolved later.
+        let in_order = reference(place)
+            .is_none_or(|reference| (reference < place) == (self.at[reference].0 < row));
+        in_order && beside(tip(place), tip(first)) && beside(reference(place), reference(first))
     }
 
     /// Makes the plan of the rows.
@@ -241,7 +249,9 @@ impl ChainRows {
         }
         swing.tip_swing = swing.tip_swing.map(row_of);
         if let Some(limit) = &mut swing.limit {
-            limit.reference = limit.reference.map(|(place, weight)| (row_of(place), weight));
+            limit.reference = limit
+                .reference
+                .map(|(place, weight)| (row_of(place), weight));
         }
         swing
     }
@@ -318,6 +328,8 @@ impl Plan {
     /// How many moving joints follow `place` from tip to tip.
     fn joints_below(&self, place: usize) -> usize {
         let tip = |place: &usize| self.swings[*place].tip_swing;
-        core::iter::successors(tip(&place), tip).take(self.swings.len()).count()
+        core::iter::successors(tip(&place), tip)
+            .take(self.swings.len())
+            .count()
     }
 }

@@ -95,7 +95,9 @@ pub(super) fn lay_times(schedule: &FrameSchedule, group: &mut Group) {
     group.times.clear();
     for substep in &schedule.substeps {
         let lanes = group.lanes;
-        group.times.extend(core::iter::repeat_n(substep.time, lanes));
+        group
+            .times
+            .extend(core::iter::repeat_n(substep.time, lanes));
     }
 }
 

@@ -48,7 +48,10 @@ pub(super) fn give_back<L: Lane>(pass: &Pass<L>, place: usize, group: &mut Group
 #[inline(always)]
 fn restore<L: Lane>(pass: &Pass<L>, kept: &[f32], to: &mut [f32], place: usize) {
     let to = &mut to[place * kept.len()..][..kept.len()];
-    for (kept, to) in kept.chunks_exact(L::LANES).zip(to.chunks_exact_mut(L::LANES)) {
+    for (kept, to) in kept
+        .chunks_exact(L::LANES)
+        .zip(to.chunks_exact_mut(L::LANES))
+    {
         L::select(pass.pen.active(), L::load(to), L::load(kept)).store(to);
     }
 }

@@ -38,11 +38,7 @@ pub(super) fn join_chains<L: Lane, W: Witness<L>>(
 }
 
 /// What the layers read of a particle.
-const READ: [usize; 3] = [
-    particle::POSITION,
-    particle::ORIGIN,
-    particle::CORRECTION,
-];
+const READ: [usize; 3] = [particle::POSITION, particle::ORIGIN, particle::CORRECTION];
 
 /// As [`join_chains`], across the lanes of one actor.
 #[inline(never)]

@@ -13,7 +13,7 @@ use proptest::test_runner::TestCaseResult;
 
 use crate::config;
 use crate::random::scene;
-use crate::scene::{actor, Scene, particle_at, slot};
+use crate::scene::{Scene, actor, particle_at, slot};
 use crate::support::chains::{Stage, euler_zxy};
 
 /// Roundings of f32 that add up on the way from the actor's origin to a joint, shares of the largest coordinate on the
