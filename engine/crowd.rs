@@ -2,7 +2,7 @@
 //!
 //! A crowd is a list of squads. A squad is a piece of memory, a [`Group`] of up to 32 lanes `[joint][component][lane]`, and
 //! who sits in it ([`Form`]): an actor in every lane, one actor with a chain in every lane, or one actor alone. Which form
-//! serves how many actors is decided in [`mod@self::seating`]; the bits of an actor are the same in all of them.
+//! serves how many actors is decided in `crowd/seating.rs`; the bits of an actor are the same in all of them.
 
 use std::sync::Arc;
 

@@ -3,7 +3,7 @@
 //! Runs in [`FrameSystems::Substeps`], once per frame. Reads the poses and properties in the lanes; writes particles and
 //! results.
 //!
-//! A squad moves as a whole: all its lanes whose frames are cut alike take their substeps together ([`mod@frame`] has
+//! A squad moves as a whole: all its lanes whose frames are cut alike take their substeps together (`substeps/frame.rs` has
 //! their order), those that are cut otherwise keep their bits meanwhile and take theirs after.
 
 use core::marker::PhantomData;

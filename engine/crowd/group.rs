@@ -24,7 +24,7 @@ pub struct Group {
     pub results: Aligned,
     /// Results of the substep before.
     pub results_before: Aligned,
-    /// Placed static colliders, `[collider][`[`placed`]`][lane]`.
+    /// Placed static colliders, `[collider][`[`super::placed`]`][lane]`.
     pub statics: Aligned,
     /// `[`[`property`]`][lane]`
     pub properties: Aligned,
@@ -41,7 +41,7 @@ pub struct Group {
     pub links: Vec<f32>,
     /// A ring before it is smoothed: scratch. `[M1]`
     pub ring: Vec<f32>,
-    /// Motion of the actors since the last frame, `[part][`[`motion`]`][lane]`; empty when nobody moved. `[S2]`
+    /// Motion of the actors since the last frame, `[part][`[`super::motion`]`][lane]`; empty when nobody moved. `[S2]`
     pub motion: Vec<f32>,
     /// The wind of each lane, in model space; empty where the air is still everywhere. `[W1]`
     pub winds: Vec<Option<Arc<WindField>>>,
