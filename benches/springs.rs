@@ -34,8 +34,8 @@ const COLLIDERS: [usize; 3] = [0, 8, 24];
 /// Rounds in turn; the median of them counts.
 const ROUNDS: usize = 15;
 /// Joint substeps that a side computes in a round: long against the clock's own cost.
-const WORK: usize = 720_000;
-/// This many steps, or one in so many if that is more, come before each round, untimed.
+const WORK: usize = 144_000;
+/// One step in so many comes untimed before each round: what others left in the caches is not a side's own.
 const WARMING: usize = 3;
 /// Steps of a round at least, and steps that come before characters are checked.
 const LEAST_STEPS: usize = 2;
@@ -203,8 +203,7 @@ impl Case {
     /// Nanoseconds per joint substep of one round that starts at step `first`.
     fn time(&self, side: &mut dyn Side, first: usize) -> f64 {
         let steps = self.steps();
-        // What the sides before it left in the caches is not its own.
-        let warm = steps.div_ceil(WARMING).max(WARMING);
+        let warm = steps.div_ceil(WARMING);
         (first..first + warm).for_each(|step| side.step(step));
         let first = first + warm;
         let start = ThreadTime::now();
