@@ -1,8 +1,9 @@
 //! Cost of the springs: workload S by the engine's kernel, by a whole frame of a World, and by the port, in one run.
 //!
 //! `cargo bench --bench springs` prints a table; `-- --record MACHINE` also appends it to `benches/results/MACHINE.csv`;
-//! `-- --only kernel --case 1x8` runs one side of one case (characters x colliders), for a profiler. `-- --lines` prints
-//! the medians of [`LANES`] alone, for `benches/peers/run.sh`, which lets this program and the peers' take turns.
+//! `-- --only kernel --case 1x8` runs one side of one case (characters x colliders), for a profiler; `-- --worlds` times
+//! whole Worlds alone. `-- --lines` prints the medians of [`LANES`] alone, for `benches/peers/run.sh`, which lets this
+//! program and the peers' take turns.
 //!
 //! All sides take turns, several rounds, CPU time of this thread: what other processes do to the machine then reaches
 //! all of them alike. A speed claim is a ratio of two medians of one run. Before anything is timed the sides are checked
@@ -46,6 +47,9 @@ const LEAST_MOVED: f32 = 1e-4;
 const LEAST_DEPTH: f32 = 0.2;
 /// Frames in a round of [`measure_small_frames`]; few enough that 15 rounds show no blends, see `[T2]`.
 const SMALL_FRAMES: usize = 1000;
+/// Actors of [`measure_rigs`], and frames of a round.
+const MANY: usize = 300;
+const MANY_FRAMES: usize = 20;
 /// Substeps after which the sides are compared.
 const COMPARED: usize = 120;
 /// How far the port's particles may be from the engine's, metres: it rounds otherwise and contacts amplify that.
@@ -127,14 +131,20 @@ struct Frame {
 
 impl Frame {
     fn new(rig: &Rig, actors: usize) -> Self {
+        Self::of_rigs(core::slice::from_ref(rig), actors)
+    }
+
+    /// `actors` that take `rigs` in turn; all rigs have the same joints.
+    fn of_rigs(rigs: &[Rig], actors: usize) -> Self {
         let mut host = Headless::new();
         host.world.insert_resource(Workers::One);
-        let rest: Vec<JointTransform> = rig.joints.iter().map(|joint| joint.rest).collect();
-        let rig = host.spawn_rig(rig);
+        let rest: Vec<JointTransform> = rigs[0].joints.iter().map(|joint| joint.rest).collect();
+        let rigs: Vec<_> = rigs.iter().map(|rig| host.spawn_rig(rig)).collect();
         let clip = workload::clip();
         for index in 0..actors {
             let mut player = ClipPlayer::new(clip.clone(), Repeat::Loop);
             player.playing.start = (index * PHASE) as f64 / 60.0;
+            let rig = rigs[index % rigs.len()];
             host.spawn_actor(rig, (AnimatedPose(rest.clone()), player));
         }
         host.run_to(0.0).unwrap();
@@ -333,6 +343,44 @@ fn swing(case: &Case, name: &str, side: &mut dyn Side, steps: usize) {
     }
 }
 
+/// Nanoseconds per joint in frames of a World whose actors share a rig, and of one whose actors have a rig each: what it
+/// costs that rigs do not share lanes.
+fn measure_rigs(rounds: usize) -> Vec<Row> {
+    let rigs = |count: usize| -> Vec<Rig> {
+        let other = |index: usize| {
+            let mut rig = workload::rig(8);
+            // Enough to be another plan.
+            rig.swing[0].stiffness += index as f32 * 1e-4;
+            rig
+        };
+        (0..count).map(other).collect()
+    };
+    let mut worlds = [
+        ("300 actors of 1 rig", Frame::of_rigs(&rigs(1), MANY)),
+        ("300 actors of 300 rigs", Frame::of_rigs(&rigs(MANY), MANY)),
+    ];
+    let mut times = [const { Vec::new() }; 2];
+    for _ in 0..rounds {
+        for ((_, world), times) in worlds.iter_mut().zip(&mut times) {
+            let start = ThreadTime::now();
+            (0..MANY_FRAMES).for_each(|step| world.step(step));
+            let joints = (MANY_FRAMES * MANY * JOINTS) as f64;
+            times.push(start.elapsed().as_nanos() as f64 / joints);
+        }
+    }
+    let row = |((name, _), times): (&(&str, _), &mut Vec<f64>)| {
+        let median = median(times);
+        println!("world: {name:<22} {median:>8.2} ns per joint and frame");
+        Row {
+            workload: (*name).to_owned(),
+            side: "frame".to_owned(),
+            figure: "ns per joint and frame".to_owned(),
+            median,
+        }
+    };
+    worlds.iter().zip(&mut times).map(row).collect()
+}
+
 /// Microseconds per frame of a World with nobody in it and with one small actor: what a host costs beside the solver.
 fn measure_small_frames(rounds: usize) -> Vec<Row> {
     let mut worlds = [
@@ -430,11 +478,14 @@ fn main() {
     if let Some(case) = case {
         rows.extend(measure(&case, only, rounds));
     } else {
-        COLLIDERS.iter().for_each(|&colliders| compare(colliders));
-        for case in Case::all(&[1, 100]) {
-            rows.extend(measure(&case, only, rounds));
+        if !arguments.iter().any(|argument| argument == "--worlds") {
+            COLLIDERS.iter().for_each(|&colliders| compare(colliders));
+            for case in Case::all(&[1, 100]) {
+                rows.extend(measure(&case, only, rounds));
+            }
         }
         rows.extend(measure_small_frames(rounds));
+        rows.extend(measure_rigs(rounds));
     }
     if let Some(machine) = value_of("--record") {
         record::append("springs", machine, &rows).unwrap();
