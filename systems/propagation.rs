@@ -125,6 +125,8 @@ fn propagate_lanes<L: Lane>(plan: &Plan, slots: &[Slot], group: &mut Group, inde
     let joints = plan.rest.len();
     let at_root = Vec3x::splat([plan.metres_per_unit; 3]);
     let mut numbers = [0.0; TRANSFORM * MOST_LANES];
+    // Lanes without an actor turn and scale nothing: a rotation of length 0 would take the long way at every joint.
+    numbers[6 * L::LANES..TRANSFORM * L::LANES].fill(1.0);
     for &joint in &plan.needed {
         gather_joint(slots, index * joints + joint, L::LANES, &mut numbers);
         let translation = Vec3x::<L>::load(&numbers);
