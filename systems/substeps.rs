@@ -7,6 +7,7 @@
 //! their order), those that are cut otherwise keep their bits meanwhile and take theirs after.
 
 use core::marker::PhantomData;
+use core::ops::Range;
 
 use bevy_ecs::prelude::*;
 use rayon::prelude::*;
@@ -103,17 +104,18 @@ fn run_squad(plan: &Plan, squad: &mut Squad) {
     for slot in slots.iter_mut() {
         slot.restored.clear();
     }
+    lay_motion(slots, group);
+    lay_wind(slots, group);
     match form {
         Form::Alone => run_alone(plan, &mut slots[0], group),
         Form::Actors => run_actors(plan, slots, group),
         Form::Chains(rows) => run_chains(rows, &mut slots[0], group),
     }
+    // Only while nobody else holds it can a wind be turned in place.
+    group.winds.clear();
 }
 
 fn run_alone(plan: &Plan, slot: &mut Slot, group: &mut Group) {
-    group.active.clear();
-    lay_motion(core::slice::from_ref(slot), group);
-    lay_wind(core::slice::from_ref(slot), group);
     let frame = Frame {
         plan,
         profile: &slot.profile,
@@ -124,15 +126,11 @@ fn run_alone(plan: &Plan, slot: &mut Slot, group: &mut Group) {
         None => run_lanes::<f32, PerActor, _>(frame, group, &mut Unwatched),
         Some(watched) => explain::explain_frame(frame, group, watched),
     }
-    group.winds.clear();
     let restored = group.restored.drain(..);
     slot.restored.extend(restored.map(|(_, place)| place));
 }
 
 fn run_chains(rows: &ChainRows, slot: &mut Slot, group: &mut Group) {
-    group.active.clear();
-    lay_motion(core::slice::from_ref(slot), group);
-    lay_wind(core::slice::from_ref(slot), group);
     let frame = Frame {
         plan: &rows.plan,
         profile: &slot.profile,
@@ -140,7 +138,6 @@ fn run_chains(rows: &ChainRows, slot: &mut Slot, group: &mut Group) {
         chains: Some(rows),
     };
     run_wide::<PerChain>(frame, group);
-    group.winds.clear();
     for (lane, row) in group.restored.drain(..) {
         slot.restored.extend(rows.places[row][lane]);
     }
@@ -150,8 +147,6 @@ fn run_chains(rows: &ChainRows, slot: &mut Slot, group: &mut Group) {
 
 /// Runs the lanes class by class: those whose frames are cut alike together.
 fn run_actors(plan: &Plan, slots: &mut [Slot], group: &mut Group) {
-    lay_motion(slots, group);
-    lay_wind(slots, group);
     let mut waiting = slots.iter().zip(0..).fold(0_u64, |waiting, (slot, lane)| {
         waiting | u64::from(is_busy(slot)) << lane
     });
@@ -182,7 +177,6 @@ fn run_actors(plan: &Plan, slots: &mut [Slot], group: &mut Group) {
         };
         run_wide::<PerActor>(frame, group);
     }
-    group.winds.clear();
     for (lane, place) in group.restored.drain(..) {
         if slots[lane].actor.is_some() {
             slots[lane].restored.push(place);
@@ -273,6 +267,15 @@ pub fn run_rows(
     run_wide::<PerChain>(frame, group);
 }
 
+/// The lanes of slot `index`: its own, or all `lanes` where it is the only one.
+fn own_lanes(slots: &[Slot], lanes: usize, index: usize) -> Range<usize> {
+    if slots.len() == 1 {
+        0..lanes
+    } else {
+        index..index + 1
+    }
+}
+
 /// Lays the motion of each slot into its lanes; nothing where nobody moved. `[S2]`
 fn lay_motion(slots: &[Slot], group: &mut Group) {
     group.motion.clear();
@@ -284,11 +287,7 @@ fn lay_motion(slots: &[Slot], group: &mut Group) {
     let lanes = group.lanes;
     group.motion.resize(longest * lanes, 0.0);
     for (lane, slot) in busy() {
-        let own = if slots.len() == 1 {
-            0..lanes
-        } else {
-            lane..lane + 1
-        };
+        let own = own_lanes(slots, lanes, lane);
         for (number, &value) in slot.motion.iter().enumerate() {
             group.motion[number * lanes..][own.clone()].fill(value);
         }
@@ -313,11 +312,7 @@ fn lay_wind(slots: &[Slot], group: &mut Group) {
     group.winds.resize(lanes, None);
     group.times.resize(most.unwrap_or(0) * lanes, 0.0);
     for (lane, slot) in busy() {
-        let own = if slots.len() == 1 {
-            0..lanes
-        } else {
-            lane..lane + 1
-        };
+        let own = own_lanes(slots, lanes, lane);
         group.winds[own.clone()].fill(slot.wind.clone());
         for (index, substep) in slot.schedule.substeps.iter().enumerate() {
             group.times[index * lanes..][own.clone()].fill(substep.time);
