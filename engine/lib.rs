@@ -51,6 +51,9 @@ pub mod euler;
 pub mod face;
 pub mod foot;
 pub mod fraction;
+#[cfg(feature = "bevy")]
+#[path = "../game/mod.rs"]
+pub mod game;
 pub mod instruction_set;
 pub mod lane;
 pub mod layer;

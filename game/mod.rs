@@ -1,0 +1,4 @@
+//! What a Bevy game sees.
+
+pub mod debug;
+pub mod reflection;
