@@ -69,7 +69,13 @@ fn the_systems_know_no_files_and_no_clock() {
 fn files_know_no_game_and_a_game_knows_bevys_clock_only() {
     let found = lines_naming("assets", &["crate::game"], &[]);
     assert!(found.is_empty(), "{}", found.join("\n"));
-    let forbidden = ["std::fs", "std::time", "Instant", "&GlobalTransform", "HashMap"];
+    let forbidden = [
+        "std::fs",
+        "std::time",
+        "Instant",
+        "&GlobalTransform",
+        "HashMap",
+    ];
     let found = lines_naming("game", &forbidden, &[]);
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
