@@ -83,6 +83,7 @@ impl Stage {
         command
     }
 
+    /// Whatever it ends with.
     pub fn run(&self, words: &str) -> Output {
         self.command(words).output().unwrap()
     }
@@ -115,6 +116,7 @@ impl Stage {
         self.files(folder).into_keys().collect()
     }
 
+    /// A JSON file.
     pub fn json(&self, file: &str) -> Value {
         serde_json::from_slice(&fs::read(self.at(file)).unwrap()).unwrap()
     }
