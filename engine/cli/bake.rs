@@ -10,7 +10,7 @@ use flounce::assets::bake::{self, BakeOptions, BakeReport, ClipReport};
 use flounce::assets::check::counted;
 use flounce::assets::patch::{self, Written};
 
-use super::profile::ProfileArguments;
+use super::baking::BakingArguments;
 use super::{Rigged, bytes, file_size, progress_bar, read_rigged, show_warnings, table};
 
 /// Simulate swing joints on a model's clips and write the motion into them.
@@ -34,27 +34,8 @@ pub struct BakeArguments {
     /// Default: MODEL.baked.EXT
     #[arg(short, long, value_name = "OUT")]
     output: Option<PathBuf>,
-    /// Bake only this clip, by name or #index; may be given several times
-    #[arg(long, value_name = "NAME")]
-    clip: Vec<String>,
-    /// Keys per second
-    #[arg(long, value_name = "HZ", default_value_t = 60.0)]
-    rate: f64,
-    /// The clips are loops: play each until its end meets its start
-    #[arg(long = "loop")]
-    looped: bool,
-    /// Length of the motion of a model without clips; others keep their own lengths [default: 2]
-    #[arg(long, value_name = "S")]
-    seconds: Option<f32>,
-    /// Drop keys as long as no joint turns by more than this (what slides may shift as far as that turns its distance
-    /// from its parent); 0 keeps all
-    #[arg(long, value_name = "DEG", default_value_t = 0.0)]
-    tolerance_deg: f32,
     #[command(flatten)]
-    profile: ProfileArguments,
-    /// Take VRM spring bones out of the output, which a viewer would simulate on top
-    #[arg(long)]
-    strip_springs: bool,
+    baking: BakingArguments,
     /// Print the hash of the state after every frame: #ANIMATION CLIP frame N HASH
     #[arg(long)]
     hashes: bool,
@@ -72,7 +53,10 @@ pub fn run(arguments: &BakeArguments) -> Result<ExitCode, Error> {
     let out = arguments.output.clone();
     let out = out.unwrap_or_else(|| super::default_output(&arguments.model, "baked"));
     // Said before the work is done, not after.
-    let profile = arguments.profile.profile()?;
+    let options = BakeOptions {
+        hashes: arguments.hashes,
+        ..arguments.baking.options()?
+    };
     patch::refuse_same(&out, &arguments.rig)?;
     if !arguments.force {
         patch::refuse_same(&out, &arguments.model)?;
@@ -89,20 +73,8 @@ pub fn run(arguments: &BakeArguments) -> Result<ExitCode, Error> {
         ..
     } = read_rigged(&arguments.model, &arguments.rig)?;
     patch::check_output(container.form, &out)?;
-    let defaults = BakeOptions::default();
-    let options = BakeOptions {
-        clips: arguments.clip.clone(),
-        rate_hz: arguments.rate,
-        looped: arguments.looped,
-        seconds: arguments.seconds.unwrap_or(defaults.seconds),
-        tolerance_deg: arguments.tolerance_deg,
-        hashes: arguments.hashes,
-        profile,
-        strip_springs: arguments.strip_springs,
-        ..defaults
-    };
     let clips = bake::select_clips(&model, &options)?;
-    if arguments.seconds.is_some() && !model.clips.is_empty() {
+    if arguments.baking.names_seconds() && !model.clips.is_empty() {
         show_warnings(&[
             "--seconds has no effect: the model has clips, which keep their lengths".to_owned(),
         ]);

@@ -11,6 +11,7 @@ use miette::{LabeledSpan, MietteDiagnostic, NamedSource, Report};
 use tracing_subscriber::EnvFilter;
 
 pub mod bake;
+pub mod baking;
 pub mod check;
 pub mod explain;
 pub mod pose;
