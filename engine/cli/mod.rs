@@ -14,6 +14,7 @@ pub mod bake;
 pub mod baking;
 pub mod check;
 pub mod explain;
+pub mod farm;
 pub mod pose;
 pub mod profile;
 pub mod run;
