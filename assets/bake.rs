@@ -24,7 +24,7 @@ mod options;
 pub mod recording;
 mod session;
 
-pub use batch::{MOST_CLIPS, Simulated, simulate};
+pub use batch::{MOST_CLIPS, Simulated, Threads, simulate, simulate_on};
 pub use options::{BakeOptions, MOST_NUMBERS, check, check_size, count_frames, select_clips};
 
 use moved::moving_swings;
@@ -139,10 +139,30 @@ pub fn bake(
     out: &Path,
     progress: &(dyn Fn(u64) + Sync),
 ) -> Result<(Patched, BakeReport), Error> {
+    let simulated = simulate(rig, clips, options, progress)?;
+    put(container, rig, clips, options, out, simulated)
+}
+
+/// Puts what [`simulate`] recorded of `clips` on `rig` into the model's file: the second half of [`bake`], with the same
+/// arguments.
+///
+/// # Errors
+/// Those of [`patch()`].
+///
+/// # Panics
+/// If `simulated` is not of `rig`.
+pub fn put(
+    container: &Container,
+    rig: &Rig,
+    clips: &[Arc<Clip>],
+    options: &BakeOptions,
+    out: &Path,
+    simulated: Simulated,
+) -> Result<(Patched, BakeReport), Error> {
     let Simulated {
         recordings,
         busy_seconds,
-    } = simulate(rig, clips, options, progress)?;
+    } = simulated;
     let mut report = BakeReport {
         clips: Vec::with_capacity(clips.len()),
         joints: moving_joints(rig),

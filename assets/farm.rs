@@ -12,8 +12,6 @@
 
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
-
 use super::Error;
 
 pub mod openjd;
@@ -30,7 +28,7 @@ pub struct FarmJob {
     pub name: String,
     /// The manifest, on a disk that every machine sees.
     pub manifest: PathBuf,
-    /// Entries of the manifest, see [`count_entries`].
+    /// Entries of the manifest.
     pub entries: usize,
     /// Shards, at least one and not more than entries, see [`FarmJob::shards`].
     pub tasks: usize,
@@ -110,25 +108,6 @@ pub fn shell_word(word: &str) -> String {
         return word.to_owned();
     }
     format!("'{}'", word.replace('\'', r"'\''"))
-}
-
-/// How many entries a manifest has.
-///
-/// # Errors
-/// [`Error::Io`] when it cannot be read; [`Error::Request`] when it is no manifest.
-pub fn count_entries(manifest: &Path) -> Result<usize, Error> {
-    let read = std::fs::read(manifest).map_err(|error| Error::io(manifest, "read", error))?;
-    let wrong = |found: String| {
-        Error::Request(format!(
-            "{}: {found}; expected a manifest, which `flounce plan` writes",
-            manifest.display()
-        ))
-    };
-    let root: Value = serde_json::from_slice(&read).map_err(|error| wrong(error.to_string()))?;
-    let entries = root.get("entries").and_then(Value::as_array);
-    entries
-        .map(Vec::len)
-        .ok_or_else(|| wrong("found no list `entries`".to_owned()))
 }
 
 #[cfg(test)]
@@ -217,29 +196,5 @@ mod tests {
         assert_eq!(shell_word("a b/$c"), "'a b/$c'");
         assert_eq!(shell_word("it's"), r"'it'\''s'");
         assert_eq!(shell_word(""), "''");
-    }
-
-    #[test]
-    fn a_file_that_is_no_manifest_is_refused() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("m.json");
-        for (written, expected) in [
-            ("{\"entries\":[{},{}]}", Ok(2)),
-            ("[]", Err("no list `entries`")),
-            ("{", Err("EOF")),
-        ] {
-            std::fs::write(&file, written).unwrap();
-            match (count_entries(&file), expected) {
-                (Ok(count), Ok(expected)) => assert_eq!(count, expected),
-                (Err(error), Err(expected)) => {
-                    assert!(error.to_string().contains(expected), "{error}")
-                }
-                (found, _) => panic!("{written}: {found:?}"),
-            }
-        }
-        assert!(matches!(
-            count_entries(&folder.path().join("none")),
-            Err(Error::Io { .. })
-        ));
     }
 }

@@ -10,6 +10,8 @@ use thiserror::Error;
 pub mod action_file;
 #[cfg(feature = "assets")]
 pub mod bake;
+#[cfg(feature = "assets")]
+pub mod batch;
 pub mod check;
 #[cfg(feature = "assets")]
 pub mod container;

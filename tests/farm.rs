@@ -5,6 +5,9 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use flounce::assets::bake::BakeOptions;
+use flounce::assets::batch::manifest::{Entry, ModelFile, Options, RigFile, SCHEMA, VERSION};
+use flounce::assets::batch::{ContentHash, Manifest, PROGRAM};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -13,9 +16,40 @@ fn folder(entries: usize) -> (TempDir, PathBuf) {
     let home = tempfile::tempdir().unwrap();
     let folder = home.path().join("it's `$HOME` & ä");
     std::fs::create_dir(&folder).unwrap();
-    let manifest = json!({"entries": vec![json!({}); entries]});
-    std::fs::write(folder.join("m.json"), manifest.to_string()).unwrap();
+    write_manifest(&folder.join("m.json"), entries);
     (home, folder)
+}
+
+fn write_manifest(file: &Path, entries: usize) {
+    let hash = ContentHash::default;
+    let entry = |number| Entry {
+        number,
+        model: 0,
+        rig: 0,
+        clip: None,
+        output: format!("{number}.glb"),
+        side: None,
+        clips: 1,
+        frames: 60,
+        key: hash(),
+    };
+    let mut manifest = Manifest {
+        schema: SCHEMA.to_owned(),
+        version: VERSION,
+        program: PROGRAM.to_owned(),
+        options: Options::new(&BakeOptions::default()),
+        name: "{index}.{ext}".to_owned(),
+        out_dir: "baked".to_owned(),
+        models: vec![ModelFile::default()],
+        rigs: vec![RigFile {
+            file: "a.ron".to_owned(),
+            hash: hash(),
+        }],
+        entries: (1..=entries).map(entry).collect(),
+        hash: hash(),
+    };
+    manifest.hash = manifest.content();
+    manifest.write(file, true).unwrap();
 }
 
 /// Runs `flounce farm KIND --manifest m.json …` in `folder`.
@@ -70,18 +104,16 @@ fn an_openjd_template_bakes_in_shards_and_merges_after_them() {
     let shard = json!([{"name": "Shard", "type": "INT", "range": "1-{{Param.Tasks}}"}]);
     assert_eq!(bake["parameterSpace"]["taskParameterDefinitions"], shard);
     let run = &bake["script"]["actions"]["onRun"];
-    assert_eq!(run["command"], "{{Param.Program}}");
-    let arguments = run["args"].as_array().unwrap();
-    let value = |option: &str| {
-        let at = arguments.iter().position(|it| it == option).unwrap();
-        arguments[at + 1].as_str().unwrap()
-    };
-    assert_eq!(arguments[0], "batch");
-    assert_eq!(value("--manifest"), "{{Param.Manifest}}");
-    assert_eq!(value("--shard"), "{{Task.Param.Shard}}/{{Param.Tasks}}");
-    assert_eq!(value("--out-dir"), "{{Param.OutDir}}");
-    assert!(arguments.contains(&json!("--resume")));
-    assert!(!arguments.contains(&json!("--jobs")));
+    assert_eq!(run["command"], "bash");
+    let arguments = [
+        "{{Task.File.Run}}",
+        "{{Param.Program}}",
+        "{{Param.Manifest}}",
+        "{{Param.OutDir}}",
+        "{{Task.Param.Shard}}",
+        "{{Param.Tasks}}",
+    ];
+    assert_eq!(run["args"], json!(arguments));
     assert_eq!(merge["dependencies"], json!([{"dependsOn": "Bake"}]));
 }
 
@@ -96,13 +128,9 @@ fn processors_are_asked_for_and_used() {
     let bake = &root["steps"][0];
     let amounts = json!([{"name": "amount.worker.vcpu", "min": 3}]);
     assert_eq!(bake["hostRequirements"], json!({"amounts": amounts}));
-    let arguments = bake["script"]["actions"]["onRun"]["args"]
-        .as_array()
-        .unwrap();
-    assert_eq!(
-        arguments[arguments.len() - 2..],
-        [json!("--jobs"), json!("3")]
-    );
+    let run = &bake["script"]["actions"]["onRun"];
+    let arguments = run["args"].as_array().unwrap();
+    assert_eq!(arguments[6..], [json!("--jobs"), json!("3")]);
 }
 
 #[test]
@@ -145,41 +173,35 @@ fn a_template_is_yaml_where_its_name_says_so() {
 #[test]
 fn what_makes_no_sense_is_refused_before_anything_is_written() {
     let (_home, folder) = folder(9);
-    refused(
-        &farm(&folder, "slurm", &["--tasks", "0", "-o", "job.sh"]),
-        2,
-        "--tasks",
-    );
-    refused(
-        &farm(&folder, "openjd", &["--tasks", "2", "-o", "job.txt"]),
-        1,
-        "end in .json or .yaml",
-    );
-    refused(
-        &farm(&folder, "openjd", &["--tasks", "2", "-o", "no/job.json"]),
-        1,
-        "does not exist",
-    );
-    let name = ["--tasks", "2", "--job-name", "{{x}}", "-o", "job.json"];
-    refused(&farm(&folder, "openjd", &name), 1, "begins a reference");
-    refused(
-        &farm(&folder, "slurm", &["--tasks", "2", "-o", "m.json"]),
-        1,
-        "the output is the input",
-    );
     std::fs::write(folder.join("old.sh"), "mine").unwrap();
+    for (kind, tasks, more, out, expected) in [
+        ("slurm", "0", "-q", "job.sh", "--tasks"),
+        ("openjd", "2", "-q", "job.txt", "end in .json or .yaml"),
+        ("openjd", "2", "-q", "no/job.json", "does not exist"),
+        (
+            "openjd",
+            "2",
+            "--job-name={{x}}",
+            "job.json",
+            "begins a reference",
+        ),
+        ("slurm", "2", "--program=", "job.sh", "--program is empty"),
+        ("slurm", "2", "--force", "m.json", "the output is the input"),
+        ("slurm", "2", "-q", "old.sh", "--force"),
+    ] {
+        let output = farm(&folder, kind, &["--tasks", tasks, more, "-o", out]);
+        refused(&output, 2, expected);
+    }
+    write_manifest(&folder.join("m.json"), 0);
+    let none = ["--tasks", "2", "-o", "job.sh"];
+    refused(&farm(&folder, "slurm", &none), 2, "no entries");
+    std::fs::write(folder.join("m.json"), "{}").unwrap();
     refused(
-        &farm(&folder, "slurm", &["--tasks", "2", "-o", "old.sh"]),
-        1,
-        "--force",
+        &farm(&folder, "slurm", &none),
+        2,
+        "a manifest of `flounce plan`",
     );
     assert_eq!(std::fs::read(folder.join("old.sh")).unwrap(), b"mine");
-    std::fs::write(folder.join("m.json"), "{\"entries\":[]}").unwrap();
-    refused(
-        &farm(&folder, "slurm", &["--tasks", "2", "-o", "job.sh"]),
-        1,
-        "no entries",
-    );
     let names = std::fs::read_dir(&folder).unwrap().count();
     assert_eq!(names, 2, "the manifest and the old script");
 }
@@ -275,7 +297,6 @@ mod scripts {
                 &format!("{home}/baked/parts/part-{shard}-of-2.json"),
                 "--jobs",
                 jobs,
-                "--quiet",
             ]
             .map(str::to_owned)
         };
@@ -319,7 +340,6 @@ mod scripts {
             format!("{home}/m.json"),
             "-o".to_owned(),
             format!("{home}/baked/report.json"),
-            "--force".to_owned(),
         ]
     }
 
@@ -351,30 +371,65 @@ mod scripts {
         assert_eq!(run.status.code(), Some(7));
     }
 
-    #[test]
-    fn the_merge_of_an_openjd_template_takes_its_parts_as_arguments() {
-        let (_home, folder) = folder(9);
-        let root = template(&folder, &["--tasks", "2"]);
-        let script = &root["steps"][1]["script"];
-        let run = &script["actions"]["onRun"];
-        assert_eq!(run["command"], "bash");
-        let file = folder.join("merge.sh");
+    /// Runs a step of `template` as a session does, with `values` for its references.
+    fn run_step(folder: &Path, step: &Value, values: &[(&str, &str)]) -> Output {
+        let script = &step["script"];
+        let file = folder.join("run.sh");
         let data = script["embeddedFiles"][0]["data"].as_str().unwrap();
         assert!(!data.contains("{{"), "no parameter gets into the script");
         std::fs::write(&file, data).unwrap();
+        let run = &script["actions"]["onRun"];
+        assert_eq!(run["command"], "bash");
+        let arguments = run["args"].as_array().unwrap().iter().map(|argument| {
+            let argument = argument.as_str().unwrap();
+            match values
+                .iter()
+                .find(|(name, _)| format!("{{{{{name}}}}}") == argument)
+            {
+                Some((_, value)) => *value,
+                None if argument == "{{Task.File.Run}}" => file.to_str().unwrap(),
+                None => argument,
+            }
+        });
+        bash(folder, &arguments.collect::<Vec<_>>(), &[])
+    }
 
+    #[test]
+    fn the_steps_of_an_openjd_template_bake_and_merge_whatever_the_paths_are() {
+        let (_home, folder) = folder(9);
+        let root = template(&folder, &["--tasks", "2", "--cpus", "3"]);
         let program = recorder(&folder, "my flounce", "");
         let (home, program) = (folder.to_str().unwrap(), program.to_str().unwrap());
+        let (manifest, out_dir) = (format!("{home}/m.json"), format!("{home}/baked"));
         let values = [
-            ("{{Task.File.Merge}}", file.to_str().unwrap()),
-            ("{{Param.Program}}", program),
-            ("{{Param.Manifest}}", &format!("{home}/m.json")),
-            ("{{Param.OutDir}}", &format!("{home}/baked")),
-            ("{{Param.Tasks}}", "2"),
+            ("Param.Program", program),
+            ("Param.Manifest", &manifest),
+            ("Param.OutDir", &out_dir),
+            ("Param.Tasks", "2"),
+            ("Task.Param.Shard", "1"),
         ];
-        let (names, values): (Vec<&str>, Vec<&str>) = values.into_iter().unzip();
-        assert_eq!(run["args"], json!(names));
-        done(&bash(&folder, &values, &[]));
-        assert_eq!(calls(&folder, "my flounce"), [merged(&folder)]);
+        let told = done(&run_step(&folder, &root["steps"][0], &values));
+        assert!(told.contains("openjd_status: shard 1 of 2"), "{told}");
+        done(&run_step(&folder, &root["steps"][1], &values));
+        let baked = [
+            "batch",
+            "--manifest",
+            &manifest,
+            "--shard",
+            "1/2",
+            "--out-dir",
+            &out_dir,
+            "--resume",
+            "--report",
+            &format!("{out_dir}/parts/part-1-of-2.json"),
+            "--jobs",
+            "3",
+        ]
+        .map(str::to_owned);
+        assert_eq!(
+            calls(&folder, "my flounce"),
+            [baked.to_vec(), merged(&folder)]
+        );
+        assert!(folder.join("baked/parts").is_dir());
     }
 }

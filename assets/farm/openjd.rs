@@ -4,7 +4,8 @@
 //! `Bake` has a task per shard, `Merge` comes after all of them. Folders, program and the number of tasks are parameters
 //! of the job, so that one template serves every submission of its manifest.
 //!
-//! Nothing that a person chose gets into a script: programs receive it as arguments, which need no quoting.
+//! Nothing that a person chose gets into a script: scripts receive it as arguments, which need no quoting. They are for
+//! `bash`, which the machines need.
 
 use std::path::{Component, Path};
 
@@ -13,14 +14,23 @@ use serde_json::{Map, Value, json};
 use super::{FarmJob, text, yaml};
 use crate::assets::Error;
 
-/// Joins the reports of shards 1 to `$4`; the arguments are program, manifest, output folder, number of tasks.
+/// Bakes a shard; the arguments are program, manifest, output folder, shard, number of tasks and further options.
+const BAKE_SCRIPT: &str = r#"set -euo pipefail
+program=$1 manifest=$2 out_dir=$3 shard=$4 tasks=$5
+mkdir -p "$out_dir/parts"
+echo "openjd_status: shard $shard of $tasks"
+exec "$program" batch --manifest "$manifest" --shard "$shard/$tasks" --out-dir "$out_dir" --resume \
+    --report "$out_dir/parts/part-$shard-of-$tasks.json" "${@:6}"
+"#;
+
+/// Joins the reports of all shards; the arguments are program, manifest, output folder and number of tasks.
 const MERGE_SCRIPT: &str = r#"set -euo pipefail
 program=$1 manifest=$2 out_dir=$3 tasks=$4
 parts=()
 for ((shard = 1; shard <= tasks; shard++)); do
     parts+=("$out_dir/parts/part-$shard-of-$tasks.json")
 done
-exec "$program" merge "${parts[@]}" --manifest "$manifest" -o "$out_dir/report.json" --force
+exec "$program" merge "${parts[@]}" --manifest "$manifest" -o "$out_dir/report.json"
 "#;
 
 /// A template, and what its parameters stand for when nobody sets them.
@@ -102,7 +112,7 @@ fn root(job: &FarmJob, manifest: Option<String>, out_dir: Option<String>) -> Val
         "name": job.name,
         "description": format!(
             "Bakes the {} entries of a flounce manifest in shards, then joins their reports. \
-             Models and rigs have to be where the manifest says on every machine.",
+             Models and rigs have to be where the manifest says, relative to it, on every machine.",
             job.entries
         ),
         "parameterDefinitions": parameters(job, manifest, out_dir),
@@ -162,19 +172,7 @@ fn path_parameter(
 }
 
 fn bake_step(job: &FarmJob) -> Value {
-    let mut arguments = vec![
-        "batch",
-        "--manifest",
-        "{{Param.Manifest}}",
-        "--shard",
-        "{{Task.Param.Shard}}/{{Param.Tasks}}",
-        "--out-dir",
-        "{{Param.OutDir}}",
-        "--resume",
-        "--report",
-        "{{Param.OutDir}}/parts/part-{{Task.Param.Shard}}-of-{{Param.Tasks}}.json",
-        "--quiet",
-    ];
+    let mut arguments = vec!["{{Task.Param.Shard}}", "{{Param.Tasks}}"];
     let cpus = job.cpus.map(|cpus| cpus.to_string());
     if let Some(cpus) = &cpus {
         arguments.extend(["--jobs", cpus]);
@@ -186,35 +184,32 @@ fn bake_step(job: &FarmJob) -> Value {
         step.insert("hostRequirements".to_owned(), json!({"amounts": [amount]}));
     }
     let shard = json!({"name": "Shard", "type": "INT", "range": "1-{{Param.Tasks}}"});
-    step.insert(
-        "parameterSpace".to_owned(),
-        json!({"taskParameterDefinitions": [shard]}),
-    );
-    let run = json!({"command": "{{Param.Program}}", "args": arguments});
-    step.insert("script".to_owned(), json!({"actions": {"onRun": run}}));
+    let space = json!({"taskParameterDefinitions": [shard]});
+    step.insert("parameterSpace".to_owned(), space);
+    step.insert("script".to_owned(), script(BAKE_SCRIPT, &arguments));
     Value::Object(step)
 }
 
 fn merge_step() -> Value {
-    let arguments = [
-        "{{Task.File.Merge}}",
-        "{{Param.Program}}",
-        "{{Param.Manifest}}",
-        "{{Param.OutDir}}",
-        "{{Param.Tasks}}",
-    ];
     json!({
         "name": "Merge",
         "dependencies": [{"dependsOn": "Bake"}],
-        "script": {
-            "actions": {"onRun": {"command": "bash", "args": arguments}},
-            "embeddedFiles": [{
-                "name": "Merge",
-                "type": "TEXT",
-                "filename": "merge.sh",
-                "data": MERGE_SCRIPT,
-            }],
-        },
+        "script": script(MERGE_SCRIPT, &["{{Param.Tasks}}"]),
+    })
+}
+
+/// A step's script: `text`, called with program, manifest, output folder and what `more` says.
+fn script(text: &str, more: &[&str]) -> Value {
+    let mut arguments = vec![
+        "{{Task.File.Run}}",
+        "{{Param.Program}}",
+        "{{Param.Manifest}}",
+        "{{Param.OutDir}}",
+    ];
+    arguments.extend(more);
+    json!({
+        "actions": {"onRun": {"command": "bash", "args": arguments}},
+        "embeddedFiles": [{"name": "Run", "type": "TEXT", "filename": "run.sh", "data": text}],
     })
 }
 

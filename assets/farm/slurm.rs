@@ -17,13 +17,13 @@ bake() {
     shard=${SLURM_ARRAY_TASK_ID:?is set by sbatch; without Slurm set it to a number from 1 to $tasks}
     mkdir -p "$out_dir/parts"
     exec "$program" batch --manifest "$manifest" --shard "$shard/$tasks" --out-dir "$out_dir" --resume \
-        --report "$(part "$shard")" --jobs "${SLURM_CPUS_PER_TASK:-$cpus}" --quiet
+        --report "$(part "$shard")" --jobs "${SLURM_CPUS_PER_TASK:-$cpus}"
 }
 
 merge() {
     parts=()
     for ((shard = 1; shard <= tasks; shard++)); do parts+=("$(part "$shard")"); done
-    exec "$program" merge "${parts[@]}" --manifest "$manifest" -o "$out_dir/report.json" --force
+    exec "$program" merge "${parts[@]}" --manifest "$manifest" -o "$out_dir/report.json"
 }
 
 submit() {

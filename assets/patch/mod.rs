@@ -40,7 +40,10 @@ use additions::Additions;
 use keys::LaidOut;
 pub use quantize::QUANTIZATION_DEG;
 use splice::Document;
-pub use write::{Written, refuse_same, same_place, write, write_file};
+pub use write::{Written, refuse_same, same_place, write, write_file, write_through};
+
+/// Part of the name of the file that takes the keys of a `.gltf`.
+const BAKED: &str = "baked";
 
 /// A clip with the simulated motion, ready to be written.
 #[derive(Clone, Debug, PartialEq)]
@@ -160,7 +163,7 @@ pub fn patch(
     let mut warnings = Vec::new();
     keys::check(clips)?;
     channels::check_targets(&document, clips)?;
-    let home = output::Home::find(&document, container, out, "baked")?;
+    let home = output::Home::find(&document, container, out, BAKED)?;
     output::check_size(container, &home, keys::size(clips, options.quantize))?;
 
     let mut additions = Additions::new(&document, &home)?;
@@ -177,6 +180,36 @@ pub fn patch(
     Ok(Patched {
         quantization,
         ..patched
+    })
+}
+
+/// What a bake of a model writes beside its main file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// Whether the keys go into a file of their own: those of a `.gltf` do.
+    pub keys_apart: bool,
+    /// The files that the model refers to, each once.
+    pub copies: Vec<FileCopy>,
+}
+
+impl Needs {
+    /// The name of the file that takes the keys of `out`, in its folder.
+    pub fn side_file(&self, out: &Path) -> Option<String> {
+        let names = self.copies.iter().map(|copy| copy.relative.as_path());
+        let free = || output::free_name(out, BAKED, &output::lower_case(names));
+        self.keys_apart.then(free)
+    }
+}
+
+/// What a bake of `container` will write beside its main file. Touches no file.
+///
+/// # Errors
+/// [`Error::Gltf`] when the file's JSON is not what patching depends on.
+pub fn needs(container: &Container) -> Result<Needs, Error> {
+    let document = Document::open(container)?;
+    Ok(Needs {
+        keys_apart: container.form == Form::Gltf,
+        copies: output::referenced_files(&document, container)?,
     })
 }
 

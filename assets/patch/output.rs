@@ -117,11 +117,20 @@ fn resources(document: &Document<'_>, key: &str) -> Result<Vec<Resource>, Error>
 ///
 /// It depends on nothing but its arguments. Names that differ in case only count as equal, as some systems have it.
 fn side_name(out: &Path, kind: &str, taken: &[&str]) -> String {
+    let paths: Vec<PathBuf> = taken.iter().filter_map(|uri| relative_path(uri)).collect();
+    free_name(out, kind, &lower_case(paths.iter().map(PathBuf::as_path)))
+}
+
+/// Paths as some systems compare them.
+pub(super) fn lower_case<'p>(paths: impl Iterator<Item = &'p Path>) -> BTreeSet<String> {
+    paths
+        .map(|path| path.to_string_lossy().to_lowercase())
+        .collect()
+}
+
+/// As [`side_name`], with the `taken` paths in lower case.
+pub(super) fn free_name(out: &Path, kind: &str, taken: &BTreeSet<String>) -> String {
     let stem = out.file_stem().unwrap_or_default().to_string_lossy();
-    let taken: BTreeSet<String> = taken
-        .iter()
-        .filter_map(|uri| Some(relative_path(uri)?.to_string_lossy().to_lowercase()))
-        .collect();
     let mut name = format!("{stem}.{kind}.bin");
     let mut number = 2_u32;
     while taken.contains(&name.to_lowercase()) {

@@ -4,15 +4,18 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use flounce::assets::Error;
+use flounce::assets::batch::Manifest;
 use flounce::assets::check::counted;
-use flounce::assets::farm::{self, FarmJob, openjd, shell_word, slurm};
-use flounce::assets::patch;
+use flounce::assets::farm::{FarmJob, openjd, shell_word, slurm};
+use flounce::assets::{Error, patch};
+
+use super::product::misuse;
 
 /// Write a manifest as a job for a render farm: shards side by side, then the merge of their reports.
 ///
 /// Nothing is run or sent. Each task bakes a stable part of the manifest (`flounce batch --manifest M --shard I/N`) and
-/// resumes when it is run again; the files are those that one process would write, byte for byte.
+/// resumes when it is run again; the files are those that one process would write, byte for byte. The machines need bash,
+/// the program, and one folder that all of them see with manifest, models and rigs.
 #[derive(Args)]
 pub struct FarmArguments {
     #[command(subcommand)]
@@ -46,7 +49,7 @@ struct JobArguments {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     tasks: u32,
     /// Where outputs, the reports of the shards and the merged report go, on a disk that every machine sees
-    /// [default: baked, beside the manifest]
+    /// [default: that of the manifest]
     #[arg(long, value_name = "DIR")]
     out_dir: Option<PathBuf>,
     /// The program as the machines find it
@@ -71,11 +74,11 @@ struct JobArguments {
 
 /// Runs the command.
 pub fn run(arguments: &FarmArguments) -> Result<ExitCode, Error> {
-    match &arguments.kind {
-        Kind::Openjd(arguments) => write_openjd(arguments)?,
-        Kind::Slurm(arguments) => write_slurm(arguments)?,
-    }
-    Ok(ExitCode::SUCCESS)
+    let written = match &arguments.kind {
+        Kind::Openjd(arguments) => write_openjd(arguments),
+        Kind::Slurm(arguments) => write_slurm(arguments),
+    };
+    written.map_or_else(misuse, |()| Ok(ExitCode::SUCCESS))
 }
 
 fn write_openjd(arguments: &JobArguments) -> Result<(), Error> {
@@ -123,7 +126,8 @@ fn write_slurm(arguments: &JobArguments) -> Result<(), Error> {
 /// The job that the arguments ask for, its paths absolute: machines start tasks wherever they like.
 fn job(arguments: &JobArguments) -> Result<FarmJob, Error> {
     patch::refuse_same(&arguments.output, &arguments.manifest)?;
-    let entries = farm::count_entries(&arguments.manifest)?;
+    let planned = Manifest::read(&arguments.manifest)?;
+    let entries = planned.entries.len();
     let wanted = arguments.tasks as usize;
     let tasks = FarmJob::shards(wanted, entries)?;
     if tasks < wanted {
@@ -137,7 +141,10 @@ fn job(arguments: &JobArguments) -> Result<FarmJob, Error> {
     let manifest = absolute(&arguments.manifest)?;
     let out_dir = match &arguments.out_dir {
         Some(folder) => absolute(folder)?,
-        None => manifest.with_file_name("baked"),
+        None => manifest
+            .parent()
+            .unwrap_or(Path::new(""))
+            .join(&planned.out_dir),
     };
     Ok(FarmJob {
         name: arguments.job_name.clone(),
