@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use crate::claims::check_differences;
 use crate::gltf::{floats, list, load, number, root};
+use crate::models::keep_output;
 use crate::{MODELS, models, reread, synthetic_bake};
 
 const QUANTIZED: PatchOptions = PatchOptions {
@@ -107,9 +108,13 @@ fn check_clip(output: &Container, animation: &Value, clip: &BakedClip) -> f64 {
 
 #[test]
 fn a_quantized_model_turns_by_the_stated_error_and_nothing_else_changes() {
-    for name in MODELS {
+    for (number, name) in MODELS.into_iter().enumerate() {
         let container = load(&models().join(name));
         let clips = synthetic_bake(&container);
+        if let Ok(folder) = std::env::var("FLOUNCE_WRITING_OUT") {
+            let folder = Path::new(&folder).join(format!("quantized-{number}"));
+            keep_output(&container, &clips, QUANTIZED, &folder);
+        }
         let out = container.file.with_extension(match name {
             name if name.ends_with(".gltf") => "gltf",
             _ => "glb",
