@@ -30,9 +30,11 @@ pub use options::{BakeOptions, MOST_NUMBERS, check, check_size, count_frames, se
 use moved::moving_swings;
 use recording::Recording;
 
-/// Numbers of a rotation key.
+/// Room of a rotation key, in that of an f32.
 const ROTATION_WIDTH: usize = 4;
-/// Numbers of a key of a translation or a scale.
+/// Room of a rotation key in integers of 16 bits, in that of an f32.
+const QUANTIZED_WIDTH: usize = 2;
+/// Room of a key of a translation or a scale, in that of an f32.
 const VECTOR_WIDTH: usize = 3;
 /// A clip whose length is this near to a multiple of 1/60 s, in sixtieths, is one.
 const WHOLE_SIXTIETHS: f64 = 1e-3;
@@ -75,6 +77,9 @@ pub struct ClipReport {
     pub hashes: Vec<StateHash>,
     /// What was not finite and took its rest pose: descriptions of joints.
     pub invalid: Vec<String>,
+    /// The largest angle between a rotation key and what is read for it, radians; `None` where rotations are stored
+    /// as they are. See [`super::patch::QUANTIZATION_DEG`].
+    pub quantization: Option<f64>,
 }
 
 /// What a bake did, besides the files.
@@ -171,7 +176,7 @@ pub fn put(
     for (clip, recording) in clips.iter().zip(recordings) {
         report.warnings.extend(open_loop(clip, &recording));
         report.clips.push(describe(rig, clip, &recording));
-        baked.push(bake_clip(rig, clip, recording, options.tolerance_deg));
+        baked.push(bake_clip(rig, clip, recording, options));
     }
     for (report, clip) in report.clips.iter_mut().zip(&baked) {
         let keys = |track: &BakedTrack| track.keys.as_ref().map_or(clip.times.len(), Vec::len);
@@ -179,8 +184,13 @@ pub fn put(
     }
     let options = PatchOptions {
         strip_springs: options.strip_springs,
+        quantize: options.quantize,
     };
-    Ok((patch(container, &baked, options, out)?, report))
+    let patched = patch(container, &baked, options, out)?;
+    for (report, &error) in report.clips.iter_mut().zip(&patched.quantization) {
+        report.quantization = Some(error);
+    }
+    Ok((patched, report))
 }
 
 fn nothing_moves(rig: &Rig) -> Error {
@@ -254,6 +264,7 @@ fn describe(rig: &Rig, clip: &Clip, recording: &Recording) -> ClipReport {
             .iter()
             .map(|&joint| rig.describe(joint))
             .collect(),
+        quantization: None,
     }
 }
 
@@ -268,8 +279,14 @@ pub(super) fn for_file(rotations: &mut [[f32; 4]]) {
 }
 
 /// The recording as tracks of the file: rotations made unit, keys reduced.
-fn bake_clip(rig: &Rig, clip: &Clip, recording: Recording, tolerance_deg: f32) -> BakedClip {
+fn bake_clip(rig: &Rig, clip: &Clip, recording: Recording, options: &BakeOptions) -> BakedClip {
     let times = recording.times;
+    let tolerance_deg = options.tolerance_deg;
+    let rotation_width = if options.quantize {
+        QUANTIZED_WIDTH
+    } else {
+        ROTATION_WIDTH
+    };
     let tracks = recording.tracks.into_iter();
     let tracks = tracks.map(|(joint, mut values)| {
         let reduces = tolerance_deg > 0.0;
@@ -279,7 +296,7 @@ fn bake_clip(rig: &Rig, clip: &Clip, recording: Recording, tolerance_deg: f32) -
                 // A track with keys of its own needs times of its own: few dropped keys would make the file larger.
                 reduces
                     .then(|| reduce::rotation_keys(&times, rotations, tolerance_deg))
-                    .and_then(|kept| reduce::if_smaller(kept, times.len(), ROTATION_WIDTH))
+                    .and_then(|kept| reduce::if_smaller(kept, times.len(), rotation_width))
             }
             BakedValues::Translation(vectors) => {
                 let bound = reach(rig, joint, tolerance_deg);

@@ -18,6 +18,8 @@ pub mod container;
 #[cfg(feature = "assets")]
 pub mod explain;
 #[cfg(feature = "assets")]
+pub mod farm;
+#[cfg(feature = "assets")]
 pub mod import;
 #[cfg(feature = "assets")]
 mod json;

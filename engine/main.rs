@@ -38,6 +38,7 @@ enum Command {
     Explain(cli::explain::ExplainArguments),
     Pose(cli::pose::PoseArguments),
     Skin(cli::skin::SkinArguments),
+    Farm(cli::farm::FarmArguments),
 }
 
 fn main() -> ExitCode {
@@ -58,6 +59,7 @@ fn main() -> ExitCode {
         Command::Explain(arguments) => cli::explain::run(&arguments),
         Command::Pose(arguments) => cli::pose::run(&arguments),
         Command::Skin(arguments) => cli::skin::run(&arguments),
+        Command::Farm(arguments) => cli::farm::run(&arguments),
     };
     outcome.unwrap_or_else(|error| {
         cli::show_error(&error);

@@ -65,6 +65,7 @@ fn bake_rigged(
         substeps: report.substeps(),
         files: files_of(plan, entry, loaded, &patched),
         warnings,
+        quantization_microdeg: quantization(&report),
     };
     Ok(Baked { patched, outcome })
 }
@@ -97,6 +98,13 @@ fn missing(patched: &Patched) -> Vec<String> {
     let sentence =
         |copy: &patch::FileCopy| format!("{}: {} is missing", copy.place, copy.from.display());
     missing.map(sentence).collect()
+}
+
+/// See [`Outcome::quantization_microdeg`].
+fn quantization(report: &BakeReport) -> Option<u32> {
+    let errors = report.clips.iter().filter_map(|clip| clip.quantization);
+    let largest = errors.reduce(f64::max)?;
+    Some((largest.to_degrees() * 1e6).ceil() as u32)
 }
 
 /// The warnings of joints that were put at rest.

@@ -40,6 +40,10 @@ pub struct Outcome {
     pub files: Vec<FileOf>,
     /// What deserves a look, one sentence each.
     pub warnings: Vec<String>,
+    /// The largest angle that storing rotations as integers turned a key by, in millionths of a degree, rounded up; none
+    /// where they are f32.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quantization_microdeg: Option<u32>,
 }
 
 impl Outcome {

@@ -73,6 +73,7 @@ pub struct Options {
     pub seconds: f32,
     pub tolerance_deg: f32,
     pub strip_springs: bool,
+    pub quantize: bool,
     pub profile: SwingProfile,
 }
 
@@ -157,6 +158,7 @@ impl Options {
             profile,
             hashes: _,
             strip_springs,
+            quantize,
         } = options;
         Self {
             clips: clips.clone(),
@@ -166,6 +168,7 @@ impl Options {
             seconds: *seconds,
             tolerance_deg: *tolerance_deg,
             strip_springs: *strip_springs,
+            quantize: *quantize,
             profile: *profile,
         }
     }
@@ -180,6 +183,7 @@ impl Options {
             seconds: self.seconds,
             tolerance_deg: self.tolerance_deg,
             strip_springs: self.strip_springs,
+            quantize: self.quantize,
             profile: self.profile,
             ..BakeOptions::default()
         }

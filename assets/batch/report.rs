@@ -87,6 +87,9 @@ pub struct Row {
     pub warnings: Vec<String>,
     /// Why it failed.
     pub error: Option<String>,
+    /// See [`Outcome::quantization_microdeg`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quantization_microdeg: Option<u32>,
 }
 
 /// How a job ended.
@@ -169,6 +172,7 @@ impl Row {
             files: Vec::new(),
             warnings: Vec::new(),
             error,
+            quantization_microdeg: None,
         }
     }
 
@@ -182,6 +186,7 @@ impl Row {
             substeps: outcome.substeps,
             files: outcome.files,
             warnings: outcome.warnings,
+            quantization_microdeg: outcome.quantization_microdeg,
             ..self
         }
     }
@@ -375,6 +380,7 @@ mod tests {
             files: if failed { Vec::new() } else { vec![file] },
             warnings: Vec::new(),
             error: failed.then(|| "why".to_owned()),
+            quantization_microdeg: None,
         }
     }
 

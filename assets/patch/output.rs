@@ -266,6 +266,7 @@ pub(super) fn assemble(
         side_files,
         copies,
         warnings,
+        quantization: Vec::new(),
     })
 }
 

@@ -8,7 +8,7 @@ use clap::Args;
 use flounce::assets::Error;
 use flounce::assets::bake::{self, BakeOptions, BakeReport, ClipReport};
 use flounce::assets::check::counted;
-use flounce::assets::patch::{self, Written};
+use flounce::assets::patch::{self, QUANTIZATION_DEG, Written};
 
 use super::baking::BakingArguments;
 use super::{Rigged, bytes, file_size, progress_bar, read_rigged, show_warnings, table};
@@ -22,7 +22,7 @@ use super::{Rigged, bytes, file_size, progress_bar, read_rigged, show_warnings, 
 #[command(after_help = "Examples:\n  \
     flounce bake fox.glb --rig fox_tail.ron -o fox_swinging.glb\n  \
     flounce bake hero.glb --rig hair.ron -o out.glb --clip walk --clip run --loop\n  \
-    flounce bake hero.gltf --rig hair.ron -o out.gltf --rate 30 --tolerance-deg 0.1\n  \
+    flounce bake hero.gltf --rig hair.ron -o out.gltf --rate 30 --tolerance-deg 0.1 --quantize\n  \
     flounce bake hero.glb --rig hair.ron -o out.glb --profile delta=current --profile prewarm=0")]
 pub struct BakeArguments {
     /// The model: .glb, .gltf or .vrm
@@ -94,8 +94,9 @@ pub fn run(arguments: &BakeArguments) -> Result<ExitCode, Error> {
     show_warnings(&written.warnings);
     print_hashes(&report);
     if !arguments.quiet {
-        print_clips(&report, options.looped);
+        print_clips(&report, &options);
         print_summary(&report, &written, before, begin.elapsed().as_secs_f64());
+        print_quantization(&report, options.tolerance_deg);
     }
     warn_invalid(&report);
     Ok(ExitCode::SUCCESS)
@@ -109,7 +110,7 @@ fn print_hashes(report: &BakeReport) {
     }
 }
 
-fn print_clips(report: &BakeReport, looped: bool) {
+fn print_clips(report: &BakeReport, options: &BakeOptions) {
     let mut header = vec![
         "clip",
         "seconds",
@@ -117,7 +118,10 @@ fn print_clips(report: &BakeReport, looped: bool) {
         "substeps",
         "largest deflection",
     ];
-    if looped {
+    if options.quantize {
+        header.push("16 bits");
+    }
+    if options.looped {
         header.extend(["passes", "seam mm", "seam mm/s"]);
     }
     let mut rows = vec![header.into_iter().map(str::to_owned).collect()];
@@ -143,6 +147,9 @@ fn row(clip: &ClipReport, joints: usize) -> Vec<String> {
         clip.substeps.to_string(),
         deflection,
     ];
+    if let Some(error) = clip.quantization {
+        row.push(format!("{:.4}°", error.to_degrees()));
+    }
     if let Some(seam) = clip.seam {
         row.push(seam.passes.to_string());
         row.push(format!("{:.3}", seam.position * 1e3));
@@ -168,6 +175,23 @@ fn print_summary(report: &BakeReport, written: &Written, before: u64, seconds: f
             bytes(before)
         );
     }
+}
+
+/// What storing rotations as integers turned them by, where they are.
+fn print_quantization(report: &BakeReport, tolerance_deg: f32) {
+    let errors = report.clips.iter().filter_map(|clip| clip.quantization);
+    let Some(largest) = errors.reduce(f64::max) else {
+        return;
+    };
+    let reduced = if tolerance_deg > 0.0 {
+        format!(", on top of the {tolerance_deg}° of --tolerance-deg")
+    } else {
+        String::new()
+    };
+    println!(
+        "rotations in 16 bits: keys turn by at most {:.4}° (never more than {QUANTIZATION_DEG}°){reduced}",
+        largest.to_degrees()
+    );
 }
 
 /// How many joints move, and how many of them only because drivers set them.

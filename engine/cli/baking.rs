@@ -27,6 +27,9 @@ pub struct BakingArguments {
     tolerance_deg: f32,
     #[command(flatten)]
     profile: ProfileArguments,
+    /// Store rotations as 16-bit integers, half the bytes: each key turns by at most 0.0035°, on top of --tolerance-deg
+    #[arg(long)]
+    quantize: bool,
     /// Take VRM spring bones out of the output, which a viewer would simulate on top
     #[arg(long)]
     strip_springs: bool,
@@ -46,6 +49,7 @@ impl BakingArguments {
             seconds: self.seconds.unwrap_or(defaults.seconds),
             tolerance_deg: self.tolerance_deg,
             profile: self.profile.profile()?,
+            quantize: self.quantize,
             strip_springs: self.strip_springs,
             ..defaults
         })

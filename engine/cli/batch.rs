@@ -387,11 +387,20 @@ pub fn summary(report: &Report) -> String {
             text += &format!(", {count} {what}");
         }
     }
-    text + &format!(
+    text += &format!(
         "; {}, {}",
         counted(totals.frames as usize, "frame"),
         bytes(totals.bytes)
-    )
+    );
+    let errors = report
+        .jobs
+        .iter()
+        .filter_map(|row| row.quantization_microdeg);
+    if let Some(largest) = errors.max() {
+        let degrees = f64::from(largest) * 1e-6;
+        text += &format!(", rotations in 16 bits within {degrees:.4}°");
+    }
+    text
 }
 
 /// A table whose last column is as long as it is, to the left.

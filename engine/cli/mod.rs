@@ -15,6 +15,7 @@ pub mod baking;
 pub mod batch;
 pub mod check;
 pub mod explain;
+pub mod farm;
 pub mod merge;
 pub mod plan;
 pub mod pose;
