@@ -151,6 +151,8 @@ impl Ledger {
 pub(super) struct Journal {
     file: Mutex<File>,
     path: PathBuf,
+    /// Whether its beginning is on the disk.
+    settled: Mutex<bool>,
     /// For temporary files.
     pub(super) scratch: PathBuf,
 }
@@ -188,6 +190,7 @@ impl Journal {
         let journal = Self {
             file: Mutex::new(file),
             path,
+            settled: Mutex::new(false),
             scratch,
         };
         let program = PROGRAM.to_owned();
@@ -195,22 +198,39 @@ impl Journal {
         Ok(journal)
     }
 
-    /// Adds that a job was finished; on the disk when it returns.
-    pub(super) fn add(&self, record: Record) -> Result<(), Error> {
-        self.append(&Line::Done(record))
+    /// Waits until its beginning is on the disk: before the first output is, so that no crash leaves an output that nobody
+    /// was going to write. Not when it begins, because there is work to do meanwhile.
+    ///
+    /// # Errors
+    /// [`Error::Io`] when the system refuses.
+    pub(super) fn settle(&self) -> Result<(), Error> {
+        let mut settled = lock(&self.settled);
+        if !*settled {
+            self.flush(&lock(&self.file))?;
+            *settled = true;
+        }
+        Ok(())
     }
 
-    fn append(&self, line: &Line) -> Result<(), Error> {
+    /// Adds that a job was finished; on the disk when it returns.
+    pub(super) fn add(&self, record: Record) -> Result<(), Error> {
+        let file = self.append(&Line::Done(record))?;
+        self.flush(&file)
+    }
+
+    fn flush(&self, file: &File) -> Result<(), Error> {
+        let flushed = file.sync_data();
+        flushed.map_err(|error| Error::io(&self.path, "write", error))
+    }
+
+    /// Adds a line; gives the file for flushing, while which others may append.
+    fn append(&self, line: &Line) -> Result<File, Error> {
         let io = |error| Error::io(&self.path, "write", error);
         let mut text = serde_json::to_string(line).map_err(|error| io(error.into()))?;
         text.push('\n');
-        let file = {
-            let mut file = lock(&self.file);
-            file.write_all(text.as_bytes()).map_err(io)?;
-            file.try_clone().map_err(io)?
-        };
-        // Others may append meanwhile.
-        file.sync_data().map_err(io)
+        let mut file = lock(&self.file);
+        file.write_all(text.as_bytes()).map_err(io)?;
+        file.try_clone().map_err(io)
     }
 
     /// Removes the folder of temporary files.

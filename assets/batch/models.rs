@@ -16,6 +16,7 @@ use crate::assets::rig_file::{self, RigFile};
 use crate::assets::{Error, text};
 
 /// A model that was read.
+#[derive(Debug)]
 pub(super) struct Loaded {
     pub(super) model: Model,
     pub(super) container: Container,
@@ -92,6 +93,11 @@ impl<'p> Files<'p> {
         let models: Vec<Slot> = plan.manifest.models.iter().map(slot).collect();
         for entry in entries {
             models[entry.model].jobs.fetch_add(1, Ordering::Relaxed);
+        }
+        let first = models.first();
+        if let Some(first) = first.filter(|first| first.jobs.load(Ordering::Relaxed) > 0) {
+            let kept = lock(&plan.first).take();
+            *lock(&first.loaded) = kept.map(|kept| Ok(Arc::new(kept)));
         }
         let rigs = plan.manifest.rigs.iter().map(|_| OnceLock::new()).collect();
         Self { plan, models, rigs }

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use rayon::prelude::*;
 
@@ -11,7 +11,7 @@ use super::inputs::Input;
 use super::manifest::{
     ClipOf, Entry, Manifest, ModelFile, Options, RigFile, SCHEMA, VERSION, stays_below,
 };
-use super::models;
+use super::models::{self, Loaded};
 use super::names::{Pattern, Words};
 use super::stamp;
 use super::{ContentHash, PROGRAM, slashed};
@@ -47,6 +47,8 @@ pub struct Plan {
     pub out_dir: PathBuf,
     /// Why an entry cannot be baked, as far as planning saw; one per entry.
     pub faults: Vec<Option<Arc<Error>>>,
+    /// The first model, which nothing else is done beside reading; whoever runs it takes it.
+    pub(super) first: Arc<Mutex<Option<Loaded>>>,
 }
 
 impl Plan {
@@ -60,6 +62,7 @@ impl Plan {
         let out_dir = out_dir.map_or_else(|| base.join(&manifest.out_dir), Path::to_path_buf);
         Ok(Self {
             faults: vec![None; manifest.entries.len()],
+            first: Arc::default(),
             manifest,
             base,
             out_dir,
@@ -99,7 +102,17 @@ struct Inspected {
 pub fn plan(request: &Request) -> Result<Plan, Error> {
     bake::check(&request.options)?;
     let inspect = |input: &Input| inspect(&input.file, &request.options).map_err(Arc::new);
-    let models: Vec<_> = request.models.par_iter().map(inspect).collect();
+    let first = Mutex::default();
+    let inspect_kept = |(index, input)| {
+        let (inspected, loaded) = inspect(input)?;
+        // One of them: memory does not hang on how many there are.
+        if index == 0 {
+            *models::lock(&first) = Some(loaded);
+        }
+        Ok(inspected)
+    };
+    let inputs = request.models.par_iter().enumerate();
+    let models: Vec<_> = inputs.map(inspect_kept).collect();
     let read = |file: &PathBuf| models::load_rig(file).map_err(Arc::new);
     let rigs: Vec<_> = request.rigs.par_iter().map(read).collect();
     let base = request.base.as_deref();
@@ -109,7 +122,11 @@ pub fn plan(request: &Request) -> Result<Plan, Error> {
         program: PROGRAM.to_owned(),
         options: Options::new(&request.options),
         name: request.name.text().to_owned(),
-        out_dir: relative(base, &request.out_dir)?,
+        // Where outputs go is no part of a plan that is run at once.
+        out_dir: match base {
+            Some(_) => relative(base, &request.out_dir)?,
+            None => String::new(),
+        },
         models: Vec::with_capacity(models.len()),
         rigs: Vec::with_capacity(rigs.len()),
         entries: Vec::new(),
@@ -143,12 +160,13 @@ pub fn plan(request: &Request) -> Result<Plan, Error> {
         out_dir: request.out_dir.clone(),
         manifest,
         faults,
+        first: Arc::new(first),
     };
     refuse_inputs_as_outputs(&plan)?;
     Ok(plan)
 }
 
-fn inspect(file: &Path, options: &BakeOptions) -> Result<Inspected, Error> {
+fn inspect(file: &Path, options: &BakeOptions) -> Result<(Inspected, Loaded), Error> {
     let loaded = models::load(file)?;
     let clips = select_clips(&loaded.model, options)?;
     let extension = file.extension().unwrap_or_default().to_ascii_lowercase();
@@ -164,16 +182,17 @@ fn inspect(file: &Path, options: &BakeOptions) -> Result<Inspected, Error> {
         };
         (of, count_frames(core::slice::from_ref(clip), options))
     };
-    Ok(Inspected {
+    let inspected = Inspected {
         clips: clips.iter().map(clip).collect(),
         extension: extension.to_owned(),
-        needs: loaded.needs,
+        needs: loaded.needs.clone(),
         file: ModelFile {
             file: String::new(),
-            hash: loaded.hash,
-            references: loaded.references,
+            hash: loaded.hash.clone(),
+            references: loaded.references.clone(),
         },
-    })
+    };
+    Ok((inspected, loaded))
 }
 
 /// A job before it has a name.

@@ -214,7 +214,9 @@ impl<'a> Crew<'a> {
         let baked = job::bake(self.plan, entry, &self.files, threads, &progress);
         drop(held);
         drop(bench);
-        let outcome = job::write(self.plan, entry, baked?, &self.journal.scratch)?;
+        let baked = baked?;
+        self.journal.settle().map_err(Arc::new)?;
+        let outcome = job::write(self.plan, entry, baked, &self.journal.scratch)?;
         let record = Record {
             output: entry.output.clone(),
             key: entry.key.clone(),

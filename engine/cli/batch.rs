@@ -149,6 +149,12 @@ fn prepare(arguments: &BatchArguments) -> Result<Prepared, Error> {
 /// The plan, and what was written into its output folder before.
 fn plan(arguments: &BatchArguments, pool: &ThreadPool) -> Result<(Plan, Ledger), Error> {
     let out_dir = arguments.out_dir.as_deref();
+    // Clap lets what it requires go where that conflicts with what is there.
+    if arguments.manifest.is_none() && arguments.shard.or(arguments.range).is_some() {
+        return Err(Error::Request(
+            "found --shard or --range without a manifest, expected --manifest FILE: `flounce plan` writes one".to_owned(),
+        ));
+    }
     if let Some(manifest) = &arguments.manifest {
         let plan = Plan::read(manifest, out_dir)?;
         let ledger = Ledger::read(&plan.out_dir)?;
@@ -261,7 +267,9 @@ impl Observer for Progress<'_> {
         let entry = self.plan.manifest.entries.get(row.number - 1);
         // What will not be simulated is nothing to wait for.
         let length = self.bar.length().unwrap_or(0);
-        let frames = entry.map_or(0, |entry| entry.frames);
+        let planned = self.plan.faults.get(row.number - 1);
+        let counted = planned.is_some_and(Option::is_none);
+        let frames = entry.filter(|_| counted).map_or(0, |entry| entry.frames);
         self.bar.set_length(length.saturating_sub(frames));
         self.bar.suspend(|| {
             let job = entry.map_or_else(String::new, |it| self.plan.manifest.describe(it));
@@ -409,12 +417,12 @@ fn ragged(rows: &[Vec<String>]) -> String {
         .collect()
 }
 
-/// The first line of an error, not longer than one reads in a table.
+/// An error in one line, not longer than one reads in a table.
 fn one_line(why: &str) -> String {
     const LONGEST: usize = 160;
-    let line = why.lines().next().unwrap_or("");
+    let line = why.replace('\n', " ");
     match line.char_indices().nth(LONGEST) {
         Some((at, _)) => format!("{}…", &line[..at]),
-        None => line.to_owned(),
+        None => line,
     }
 }
