@@ -324,11 +324,15 @@ impl RigParts {
     }
 
     fn despawn_parts(&self, world: &mut World) {
-        for parts in [&self.joints, &self.colliders, &self.layers, &self.drivers] {
-            for &part in parts {
-                let _ = world.try_despawn(part);
-            }
+        for part in self.iter() {
+            let _ = world.try_despawn(part);
         }
+    }
+
+    /// The entities of all parts.
+    pub fn iter(&self) -> impl Iterator<Item = Entity> + '_ {
+        let lists = [&self.joints, &self.colliders, &self.layers, &self.drivers];
+        lists.into_iter().flatten().copied()
     }
 
     fn spawn_parts(rig: &Rig, world: &mut World) -> Self {

@@ -85,6 +85,11 @@ impl Default for TimeLine {
 }
 
 impl TimeLine {
+    /// Whether the actor's own time stands still, by [`SwingPaused`] or a [`TimeScale`] of 0.
+    pub fn stands(&self) -> bool {
+        self.scale == 0.0
+    }
+
     /// The actor's time at `now`, seconds of the host's; a new `scale` holds for all of the frame that ends there.
     pub fn at(&mut self, now: f64, scale: f64) -> f64 {
         let scale = if scale.is_finite() && scale > 0.0 {

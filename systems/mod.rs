@@ -58,6 +58,7 @@ pub fn add_stages(world: &mut World, schedule: &mut Schedule) {
     world.init_resource::<Crowds>();
     world.init_resource::<InstructionSet>();
     world.init_resource::<preparation::Plans>();
+    world.init_resource::<preparation::LostParts>();
     world.init_resource::<substeps::Workers>();
     schedule.configure_sets(
         (

@@ -16,7 +16,7 @@ use crate::lane::{Lane, LaneMask, Vec3x};
 use crate::pose::Rigid;
 use crate::profile::{SubstepPolicy, SwingProfile};
 use crate::rotation;
-use crate::substep::{ActorClock, SwingPaused};
+use crate::substep::ActorClock;
 use crate::systems::substeps::Pass;
 
 /// Where the actor stands in the world. Gravity, wind and forces are turned into its space, and its motion is felt.
@@ -132,14 +132,15 @@ pub(super) fn measure_motion(
         &SwingProfile,
         &WorldFromActor,
         &mut ActorMotion,
-        Has<SwingPaused>,
+        &ActorClock,
     )>,
 ) {
-    for (seat, profile, placed, mut known, paused) in &mut actors {
+    for (seat, profile, placed, mut known, clock) in &mut actors {
         let slot = crowds.slot_mut(*seat);
         slot.motion.clear();
         slot.teleported = false;
-        if paused && placed.is_finite() {
+        // Carried while its own time stood still.
+        if clock.line.stands() && placed.is_finite() {
             known.before = Some(*placed);
         }
         // The new place is seen by the next frame that takes time. `[T2]`

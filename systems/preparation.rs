@@ -3,6 +3,7 @@
 //! Runs in [`FrameSystems::Preparation`]. Reads [`RigParts`] and its parts, [`FrameClock`], [`SwingProfile`]; writes
 //! [`CompiledRig`], [`Seat`], [`ActorClock`], the slots of [`Crowds`].
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use bevy_ecs::change_detection::DetectChanges;
@@ -75,7 +76,6 @@ impl Plans {
 pub fn add(schedule: &mut Schedule) {
     let systems = (
         compile_rigs,
-        release_seats,
         seat_actors,
         settle_crowds,
         cut_frames,
@@ -85,12 +85,18 @@ pub fn add(schedule: &mut Schedule) {
     schedule.add_systems(systems.chain().in_set(FrameSystems::Preparation));
 }
 
+/// What parts of rigs lost since they were compiled last; noted as it happens, because a schedule that does not run in
+/// every frame would miss it.
+#[derive(Resource, Debug, Default)]
+pub struct LostParts(BTreeSet<Entity>);
+
 /// Compiles rigs whose parts changed since the last frame.
 fn compile_rigs(
     mut commands: Commands,
     mut plans: ResMut<Plans>,
+    mut lost: ResMut<LostParts>,
     changed: Query<
-        (),
+        Entity,
         Or<(
             Changed<RigParts>,
             Changed<Joint>,
@@ -100,25 +106,22 @@ fn compile_rigs(
             Changed<Driver>,
         )>,
     >,
-    mut removed: RemovedComponents<SwingJoint>,
-    mut removed_colliders: RemovedComponents<StaticCollider>,
-    mut removed_layers: RemovedComponents<ChainLayer>,
-    mut removed_drivers: RemovedComponents<Driver>,
-    rigs: Query<(Entity, Ref<RigParts>, Option<&CompiledRig>)>,
+    rigs: Query<(Entity, &RigParts, Option<&CompiledRig>)>,
     joints: Query<(&Joint, Option<&SwingJoint>)>,
     colliders: Query<&StaticCollider>,
     layers: Query<&ChainLayer>,
     drivers: Query<&Driver>,
 ) {
-    let gone = removed.read().count()
-        + removed_colliders.read().count()
-        + removed_layers.read().count()
-        + removed_drivers.read().count();
-    if changed.is_empty() && gone == 0 {
+    let mut touched = core::mem::take(&mut lost.0);
+    touched.extend(&changed);
+    if touched.is_empty() {
         return;
     }
     for (entity, parts, compiled) in &rigs {
-        let Some(rig) = gather(&parts, &joints, &colliders, &layers, &drivers) else {
+        if !touched.contains(&entity) && !parts.iter().any(|part| touched.contains(&part)) {
+            continue;
+        }
+        let Some(rig) = gather(parts, &joints, &colliders, &layers, &drivers) else {
             tracing::warn!("a joint entity of rig {entity} is gone; the rig keeps its last plan");
             continue;
         };
@@ -190,17 +193,20 @@ fn swing_order(parts: &RigParts) -> Vec<usize> {
     order
 }
 
-/// Takes the seat of an entity that is no actor any more; with the seat goes the slot, see [`observe`].
-fn release_seats(mut commands: Commands, mut removed: RemovedComponents<Actor>) {
-    for actor in removed.read() {
-        if let Ok(mut entity) = commands.get_entity(actor) {
-            entity.try_remove::<Seat>();
-        }
-    }
-}
-
-/// Registers the observer that takes back the slot of whoever loses its seat or is despawned.
+/// Registers the observers that take back the seat of who is no actor any more, the slot of who loses its seat or is
+/// despawned, and that note what parts of rigs lose.
 pub(super) fn observe(world: &mut World) {
+    world.add_observer(|event: On<Remove<Actor>>, mut commands: Commands| {
+        let actor = event.entity;
+        commands.queue(move |world: &mut World| {
+            let is_actor = world.get::<Actor>(actor).is_some();
+            if let Ok(mut entity) = world.get_entity_mut(actor)
+                && !is_actor
+            {
+                entity.remove::<Seat>();
+            }
+        });
+    });
     world.add_observer(
         |event: On<Remove<Seat>>, seats: Query<&Seat>, crowds: Option<ResMut<Crowds>>| {
             if let (Ok(seat), Some(mut crowds)) = (seats.get(event.entity), crowds) {
@@ -208,6 +214,20 @@ pub(super) fn observe(world: &mut World) {
             }
         },
     );
+    note_losses::<Joint>(world);
+    note_losses::<SwingJoint>(world);
+    note_losses::<StaticCollider>(world);
+    note_losses::<ChainLayer>(world);
+    note_losses::<Driver>(world);
+}
+
+/// Notes the entities that lose `Part`.
+fn note_losses<Part: Component>(world: &mut World) {
+    world.add_observer(|event: On<Remove<Part>>, lost: Option<ResMut<LostParts>>| {
+        if let Some(mut lost) = lost {
+            lost.0.insert(event.entity);
+        }
+    });
 }
 
 /// Seats actors that are new or whose rig has another plan now.
