@@ -364,7 +364,7 @@ mod tests {
             bytes: 10,
             hash: ContentHash::of(output.as_bytes()),
         };
-        let failed = state == State::Failed;
+        let failed = state == Failed;
         Row {
             number,
             model: "a.glb".to_owned(),

@@ -144,7 +144,7 @@ mod tests {
             all.sort_unstable();
             assert_eq!(all, (0..50).collect::<Vec<_>>());
             let (sum, most): (u64, u64) = (frames.iter().sum(), *frames.iter().max().unwrap());
-            let best = most.max(sum.div_ceil(count));
+            let best = most.max(sum.div_ceil(count as u64));
             assert!(
                 longest * 3 <= best * 4 + 3,
                 "{count} shards: {longest}, {best}"

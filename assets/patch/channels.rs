@@ -92,9 +92,15 @@ pub(super) fn connect(
     accessors: &[Vec<TrackAccessors>],
 ) -> Result<(), Error> {
     let mut new = Vec::new();
+    // Found once: they are most of the text, and there may be hundreds of clips.
+    let animations = document.top_array("animations")?;
+    let animations = animations.map_or(Vec::new(), |all| all.elements);
     for (clip, accessors) in clips.iter().zip(accessors) {
         match &clip.target {
-            BakedTarget::Animation(index) => connect_existing(document, *index, clip, accessors)?,
+            BakedTarget::Animation(index) => {
+                let text = animations.get(*index).copied().unwrap_or("null");
+                connect_existing(document, *index, text, clip, accessors)?;
+            }
             BakedTarget::New(name) => new.push(new_animation(name, clip, accessors)),
         }
     }
@@ -138,14 +144,15 @@ struct Animation<'a> {
     known: Vec<Channel>,
 }
 
-/// Puts the tracks of `clip` into the animation `index`, keeping every index in it.
-fn connect_existing(
-    document: &mut Document<'_>,
+/// Puts the tracks of `clip` into the animation `index`, which is `text`, keeping every index in it.
+fn connect_existing<'a>(
+    document: &mut Document<'a>,
     index: usize,
+    text: &'a str,
     clip: &BakedClip,
     accessors: &[TrackAccessors],
 ) -> Result<(), Error> {
-    let animation = read_animation(document, index)?;
+    let animation = read_animation(document, index, text)?;
     let mut reusable = reusable_samplers(&animation, clip);
     let (mut new_channels, mut new_samplers) = (Vec::new(), Vec::new());
     for (track, accessors) in clip.tracks.iter().zip(accessors) {
@@ -187,11 +194,13 @@ impl Animation<'_> {
     }
 }
 
-fn read_animation<'a>(document: &Document<'a>, index: usize) -> Result<Animation<'a>, Error> {
+fn read_animation<'a>(
+    document: &Document<'a>,
+    index: usize,
+    text: &'a str,
+) -> Result<Animation<'a>, Error> {
     let place = format!("/animations/{index}");
-    let animations = document.top_array("animations")?;
-    let text = animations.and_then(|all| all.elements.get(index).copied());
-    let animation = document.object(&place, text.unwrap_or("null"))?;
+    let animation = document.object(&place, text)?;
     let list = |key: &str| match animation.get(key) {
         Some(text) => document.array(&format!("{place}/{key}"), text),
         None => Err(document.fault(&place, format!("no `{key}`"), "`channels` and `samplers`")),

@@ -26,7 +26,7 @@ use super::{bytes, progress_bar, show_error, show_warnings, table};
 /// then of the rigs as they are named, then of the clips. Outputs hang on nothing but their own inputs: neither on --jobs
 /// nor on what is baked with them.
 ///
-/// Outputs appear whole or not at all. What was written is recorded in its folder .flounce, with hashes of inputs, options
+/// Outputs appear whole or not at all. What was written is recorded beside them in .flounce, with hashes of inputs, options
 /// and outputs; --skip-existing and --resume go by it and by the files' contents, never by their times.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
@@ -40,7 +40,7 @@ pub struct BatchArguments {
     #[command(flatten)]
     product: ProductArguments,
     /// Run the jobs of a manifest of `flounce plan`; each input is checked to be what it was then
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["inputs", "rig", "name", "BakingArguments", "ProfileArguments"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ProductArguments::ids())]
     manifest: Option<PathBuf>,
     /// Only shard I of N of the manifest, with about a share of N of its frames; the same jobs on every machine
     #[arg(long, value_name = "I/N", value_parser = selection::shard, requires = "manifest", conflicts_with = "range")]

@@ -31,6 +31,15 @@ pub struct ProductArguments {
 }
 
 impl ProductArguments {
+    /// Every argument here: what a manifest says already.
+    pub fn ids() -> Vec<clap::Id> {
+        let command = Self::augment_args(clap::Command::new(""));
+        let arguments = command.get_arguments();
+        arguments
+            .map(|argument| argument.get_id().clone())
+            .collect()
+    }
+
     /// The request to plan; `base` is the folder of the manifest that is to be written. What `ledger` says a batch wrote
     /// into `out_dir` is found by no folder and no pattern, and neither is `out_dir` itself.
     ///
