@@ -10,6 +10,7 @@ use flounce::game::{
     Attachment, RestTransform, RigAsset, SharedRigs, Swing, SwingBones, SwingStatus,
 };
 use flounce::rig::{Joint, RigParts};
+use flounce::swing::SwingJoint;
 use flounce::systems::preparation::Actor;
 
 use crate::game::{
@@ -52,19 +53,29 @@ fn order_07_bevy_joints_and_files_that_come_later_are_picked_up() {
     file.into_inner().insert(late.id(), RigAsset(text)).unwrap();
     update(&mut app, 2);
     assert_eq!(status(&app, &character), SwingStatus::Bound);
-    let found = shown(&app, &character);
-
-    let mut at_once = self::app();
-    let hair = rig(&mut at_once, HAIR);
-    let other = spawn(&mut at_once, Swing::rig(hair));
-    update(&mut at_once, 1);
-    let expected = shown(&at_once, &other);
     update(&mut app, 60);
-    update(&mut at_once, 61);
     assert!(swung(&app, &character) > 0.2);
-    for (found, expected) in found.iter().zip(&expected) {
-        assert!(found.rotation.angle_between(expected.rotation) < 0.5);
+}
+
+/// The file is there, its joints come over several frames: at rest until the last one named is there, then all swing.
+#[test]
+fn order_07_bevy_a_chain_is_complete_with_its_last_joint() {
+    let mut app = app();
+    let listed = "joints: [\"hair_1\", \"hair_2\", \"hair_3\", \"hair_4\"]";
+    let hair = rig(&mut app, &HAIR.replace("root: \"hair_1\"", listed));
+    let root = app.world_mut().spawn(Swing::rig(hair)).id();
+    let mut joints: Vec<Entity> = Vec::new();
+    for (joint, &(_, parent, _)) in JOINTS.iter().enumerate().take(7) {
+        let waits = app.world().get::<SwingStatus>(root).unwrap();
+        assert_ne!(waits, &SwingStatus::Bound, "before joint {joint}");
+        let parent = parent.map_or(root, |parent| joints[parent]);
+        joints.push(spawn_joint(&mut app, root, parent, joint));
+        update(&mut app, 3);
     }
+    let character = Character { root, joints };
+    assert_eq!(status(&app, &character), SwingStatus::Bound);
+    update(&mut app, 60);
+    assert!(swung(&app, &character) > 0.2);
 }
 
 /// A bone in the middle goes, with all below it, and comes back: no panic, the rest shows its animation meanwhile.
@@ -193,6 +204,124 @@ fn what_is_carried_changes_nothing() {
         };
         assert_same(&run(true), &run(false), &format!("all joints: {all}"));
     }
+}
+
+/// What is carried by a joint that comes before the hair is no reason to leave the shared rig: what was edited stays.
+#[test]
+fn what_is_carried_keeps_the_rig_and_its_edited_parameters() {
+    let mut app = app();
+    let hair = rig(&mut app, HAIR);
+    let one = spawn(&mut app, Swing::rig(hair.clone()));
+    let two = spawn(&mut app, Swing::rig(hair));
+    update(&mut app, 2);
+    let entity = rig_entity(&app, &one);
+    let parts = app.world().get::<RigParts>(entity).unwrap().clone();
+    let edited = parts.swing[0];
+    app.world_mut()
+        .get_mut::<SwingJoint>(edited)
+        .unwrap()
+        .stiffness = 7.0;
+    let holster = Transform::from_xyz(0.1, 0.0, 0.0);
+    let holster = app.world_mut().spawn((Name::new("holster"), holster)).id();
+    app.world_mut()
+        .entity_mut(one.joints[0])
+        .insert_children(0, &[holster]);
+    update(&mut app, 3);
+    assert_eq!(rig_entity(&app, &one), entity);
+    assert_eq!(rig_entity(&app, &two), entity);
+    let kept = app.world().get::<SwingJoint>(edited).unwrap();
+    assert_eq!(kept.stiffness, 7.0);
+}
+
+/// A name that is there twice is told apart as soon as one of them is said to be carried.
+#[test]
+fn marks_that_come_later_are_noticed() {
+    let mut app = app();
+    let hair = rig(&mut app, HAIR);
+    let character = spawn(&mut app, Swing::rig(hair));
+    let hat = (
+        Name::new("hair_1"),
+        Transform::default(),
+        ChildOf(character.joints[2]),
+    );
+    let hat = app.world_mut().spawn(hat).id();
+    update(&mut app, 3);
+    let SwingStatus::WaitingForJoints { reason, .. } = status(&app, &character) else {
+        panic!("{:?}", status(&app, &character));
+    };
+    assert!(
+        reason.contains("2 joints are called \"hair_1\""),
+        "{reason}"
+    );
+    app.world_mut().entity_mut(hat).insert(Attachment);
+    update(&mut app, 30);
+    assert_eq!(status(&app, &character), SwingStatus::Bound);
+    assert!(swung(&app, &character) > 0.1);
+}
+
+/// A bone that is moved to somewhere else is nobody's: not written any more, and at rest.
+#[test]
+fn a_bone_that_leaves_is_let_go() {
+    let mut app = app();
+    let hair = rig(&mut app, HAIR);
+    let character = spawn(&mut app, Swing::rig(hair));
+    update(&mut app, 60);
+    let elsewhere = app.world_mut().spawn(Transform::default()).id();
+    let bone = character.joints[4];
+    assert!(shown(&app, &character)[4].rotation != Quat::IDENTITY);
+    app.world_mut().entity_mut(bone).insert(ChildOf(elsewhere));
+    update(&mut app, 30);
+    assert_eq!(shown(&app, &character)[4].rotation, Quat::IDENTITY);
+    assert_eq!(bones(&app, &character).joint(bone), None);
+}
+
+/// A prefab that is cloned has a life of its own; the original takes nothing from it.
+#[test]
+fn clones_outlive_their_originals() {
+    let mut app = app();
+    let hair = rig(&mut app, HAIR);
+    let character = spawn(&mut app, Swing::rig(hair));
+    update(&mut app, 30);
+    let entity = rig_entity(&app, &character);
+    let mut root = app.world_mut().entity_mut(character.root);
+    let clone = root.clone_and_spawn_with_opt_out(|builder| {
+        builder.linked_cloning(true);
+    });
+    update(&mut app, 30);
+    let bones = app.world().get::<SwingBones>(clone).unwrap().clone();
+    assert!(
+        bones
+            .entities()
+            .iter()
+            .all(|bone| !character.joints.contains(bone))
+    );
+    app.world_mut().despawn(character.root);
+    update(&mut app, 30);
+    assert_eq!(
+        app.world().get::<Actor>(clone),
+        Some(&Actor { rig: entity })
+    );
+    assert!(app.world().get::<RigParts>(entity).is_some(), "in use");
+    let hair = bones.entity(3).unwrap();
+    assert!(app.world().get::<Transform>(hair).unwrap().rotation != Quat::IDENTITY);
+}
+
+/// Somebody clears the World of what has no mark of its own, the rigs' entities too: characters that come later swing.
+#[test]
+fn rigs_that_somebody_despawned_are_made_anew() {
+    let mut app = app();
+    let hair = rig(&mut app, HAIR);
+    let character = spawn(&mut app, Swing::rig(hair.clone()));
+    update(&mut app, 10);
+    let entity = rig_entity(&app, &character);
+    let parts = app.world().get::<RigParts>(entity).unwrap().clone();
+    for part in parts.iter().chain([entity]) {
+        app.world_mut().despawn(part);
+    }
+    let other = spawn(&mut app, Swing::rig(hair));
+    update(&mut app, 60);
+    assert!(swung(&app, &other) > 0.2);
+    assert!(swung(&app, &character) > 0.1, "it keeps its last plan");
 }
 
 /// Joints have the rest pose that they were seen with first, or the one that somebody says, however late the rig comes.

@@ -54,6 +54,20 @@ fn an_app_with_bevys_animation_has_the_bits_of_a_headless_world() {
         app.update();
         let world = app.world();
         let input = world.get::<AnimatedPose>(character.root).unwrap().0.clone();
+        // What Bevy animates is read as it stands there, what swings as it was spawned.
+        let scene = shown(&app, &character);
+        for joint in 0..7 {
+            let (found, at) = (input[joint], scene[joint]);
+            let swings = joint > 2;
+            let expected = if swings {
+                bevy_math::Quat::IDENTITY
+            } else {
+                at.rotation
+            };
+            assert_eq!(found.rotation, expected, "frame {frame}, joint {joint}");
+            assert_eq!((found.translation, found.scale), (at.translation, at.scale));
+        }
+        let root = *world.get::<Transform>(character.root).unwrap();
         let here = bones(&app, &character);
         for (joint, &entity) in character.joints.iter().enumerate() {
             let now = match here.joint(entity) {
@@ -64,6 +78,12 @@ fn an_app_with_bevys_animation_has_the_bits_of_a_headless_world() {
             host.world.get_mut::<AnimatedPose>(actor).unwrap().0[joint] = now;
         }
         let placed = *world.get::<WorldFromActor>(character.root).unwrap();
+        assert_eq!(
+            (placed.translation, placed.rotation),
+            (root.translation, root.rotation)
+        );
+        let time = world.resource::<bevy_time::Time<bevy_time::Virtual>>();
+        assert_eq!(world.resource::<FrameClock>().now, time.elapsed_secs_f64());
         host.world.entity_mut(actor).insert(placed);
         host.run_to(world.resource::<FrameClock>().now).unwrap();
         let expected = &host.world.get::<LocalPose>(actor).unwrap().0;

@@ -48,6 +48,54 @@ fn parameters_are_edited_through_components() {
     assert!(swung(&app, &own) > before * 0.9);
 }
 
+/// A joint that begins to swing, and one that stops, while the game runs.
+#[test]
+fn joints_are_switched_on_and_off_live() {
+    let mut app = app();
+    let off = "parameters: (active: false, ";
+    let hair = rig(&mut app, &HAIR.replace("parameters: (", off));
+    let character = spawn(&mut app, Swing::rig(hair));
+    update(&mut app, 30);
+    assert_eq!(swung(&app, &character), 0.0);
+    let parts = app
+        .world()
+        .get::<RigParts>(rig_entity(&app, &character))
+        .unwrap();
+    for joint in parts.swing.clone() {
+        app.world_mut().get_mut::<SwingJoint>(joint).unwrap().active = true;
+    }
+    update(&mut app, 60);
+    assert!(swung(&app, &character) > 0.2, "{}", swung(&app, &character));
+    let parts = app
+        .world()
+        .get::<RigParts>(rig_entity(&app, &character))
+        .unwrap();
+    for joint in parts.swing.clone() {
+        app.world_mut().entity_mut(joint).remove::<SwingJoint>();
+    }
+    update(&mut app, 2);
+    assert_eq!(swung(&app, &character), 0.0, "it shows its animation");
+}
+
+/// A chain that the saved file does not have any more goes back to its animation.
+#[test]
+fn a_chain_that_is_taken_out_of_the_file_is_let_go() {
+    let mut app = app();
+    let both = HAIR.replace("chains: [", "chains: [(joints: [\"hand\"], parameters: (mass: 1, stiffness: 0, tail: (axis: (1, 0, 0), length: 0.2))), ");
+    let file = |text: &str| {
+        RigAsset(flounce::assets::rig_file::parse(Path::new("both.ron"), text).unwrap())
+    };
+    let handle = rig(&mut app, &both);
+    let character = spawn(&mut app, Swing::rig(handle.clone()));
+    update(&mut app, 90);
+    assert!(shown(&app, &character)[7].rotation != Quat::IDENTITY);
+    let mut files = app.world_mut().resource_mut::<Assets<RigAsset>>();
+    *files.get_mut(&handle).unwrap() = file(HAIR);
+    update(&mut app, 2);
+    assert_eq!(shown(&app, &character)[7].rotation, Quat::IDENTITY);
+    assert!(swung(&app, &character) > 0.1);
+}
+
 /// Hot reload: the file is saved again with other numbers.
 fn game_with_files(dir: &Dir) -> App {
     let mut app = App::new();
@@ -117,11 +165,21 @@ fn a_file_that_is_saved_again_takes_effect_and_a_broken_one_does_not() {
         swung(&app, &character)
     );
 
-    // Half written, and then written for another model: what was there stays.
+    // Half written: what was there stays.
     dir.insert_asset_text(file, "(version: 1, chains: [");
     reload(&app);
-    update(&mut app, 50);
+    let failed = |app: &App| {
+        app.world()
+            .resource::<AssetServer>()
+            .load_state(&handle)
+            .is_failed()
+    };
+    wait_for(&mut app, failed);
     let after = swung(&app, &character);
+    update(&mut app, 50);
+    assert_eq!(of_file(&app), Some(3.0));
+    assert!((swung(&app, &character) - after).abs() < 0.05);
+    // Written for another model.
     dir.insert_asset_text(
         file,
         &HAIR.replace("hair_1", "nobody").replace("0.2,", "9.0,"),

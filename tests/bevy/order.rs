@@ -224,6 +224,34 @@ fn a_scaled_character_feels_the_way_in_its_own_measure() {
     }
 }
 
+/// A character that grows where it stands has not moved, however far from the origin.
+#[test]
+fn growth_is_no_motion() {
+    let run = |grows: bool| {
+        let mut app = app();
+        let hair = rig(&mut app, HAIR);
+        let character = spawn(&mut app, Swing::rig(hair));
+        for frame in 0..120 {
+            let mut root = app
+                .world_mut()
+                .get_mut::<Transform>(character.root)
+                .unwrap();
+            root.translation = Vec3::X * 64.0;
+            // From nothing, in powers of two that lose no bit.
+            root.scale = Vec3::splat(match frame {
+                _ if !grows => 1.0,
+                0..10 => 1.0,
+                10..20 => 0.0,
+                20..60 => 0.5,
+                _ => 4.0,
+            });
+            app.update();
+        }
+        shown(&app, &character)
+    };
+    assert_same(&run(true), &run(false), "having grown");
+}
+
 /// Bevy animates, flounce swings on top, and neither takes what the other wrote for its own.
 #[test]
 fn what_swings_does_not_feed_back_into_the_animation() {

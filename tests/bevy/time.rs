@@ -12,7 +12,9 @@ use flounce::game::{FlouncePlugins, Swing, SwingClockPlugin};
 use flounce::prelude::*;
 use flounce::substep::ActorClock;
 
-use crate::game::{Character, FRAME, HAIR, animate, app, assert_same, rig, shown, spawn, update};
+use crate::game::{
+    Character, FRAME, HAIR, animate, app, assert_same, bones, rig, shown, spawn, swung, update,
+};
 
 fn nodding(app: &mut App) -> Character {
     let hair = rig(app, HAIR);
@@ -96,7 +98,7 @@ fn bevy_04_a_hitch_of_a_second_leaves_no_debt() {
     assert!(bones.iter().all(|bone| bone.is_finite()));
 }
 
-/// The fixed loop at 30 Hz: two substeps each, and the plugin's clock is the fixed one.
+/// The fixed loop at 32 Hz: the plugin's clock is the fixed one, and what is taken away between its runs is noticed.
 #[test]
 fn bevy_04_characters_in_the_fixed_loop_follow_its_clock() {
     let mut app = App::new();
@@ -117,6 +119,13 @@ fn bevy_04_characters_in_the_fixed_loop_follow_its_clock() {
     assert_eq!(clock.to_bits(), fixed.to_bits());
     let expected = (fixed - 1.0 / 32.0) * 60.0;
     assert!((substeps(&app, &character) as f64 - expected).abs() <= 1.0);
+    assert!(swung(&app, &character) > 0.1);
+    // Eight frames to a fixed step.
+    app.insert_resource(TimeUpdateStrategy::ManualDuration(FRAME / 4));
+    let last = character.joints[6];
+    app.world_mut().despawn(last);
+    update(&mut app, 16);
+    assert_eq!(bones(&app, &character).joint(last), None);
 }
 
 /// Without the clock's plugin nothing moves but by hand.
@@ -177,14 +186,17 @@ fn a_characters_own_time_is_its_own() {
 #[test]
 fn a_paused_character_does_not_feel_where_it_was_carried() {
     use bevy_transform::components::Transform;
-    let run = |carried: bool| {
+    let run = |carried: bool, scaled: bool| {
         let mut app = app();
         let hair = rig(&mut app, HAIR);
         let character = spawn(&mut app, Swing::rig(hair));
         update(&mut app, 90);
-        app.world_mut()
-            .entity_mut(character.root)
-            .insert(SwingPaused);
+        let mut root = app.world_mut().entity_mut(character.root);
+        if scaled {
+            root.insert(TimeScale(0.0));
+        } else {
+            root.insert(SwingPaused);
+        }
         let before = shown(&app, &character);
         for _ in 0..30 {
             if carried {
@@ -199,9 +211,11 @@ fn a_paused_character_does_not_feel_where_it_was_carried() {
         }
         app.world_mut()
             .entity_mut(character.root)
-            .remove::<SwingPaused>();
+            .remove::<(SwingPaused, TimeScale)>();
         update(&mut app, 10);
         shown(&app, &character)
     };
-    assert_same(&run(true), &run(false), "after the pause");
+    for scaled in [false, true] {
+        assert_same(&run(true, scaled), &run(false, scaled), "after the pause");
+    }
 }
