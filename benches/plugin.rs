@@ -133,8 +133,8 @@ fn app_round(app: &mut App, joints: &[Entity], frame: &mut usize) -> f64 {
         app.world_mut().run_schedule(bevy_app::First);
         let begin = ProcessTime::now();
         app.world_mut().run_schedule(PostUpdate);
-        spent += begin.elapsed();
         app.world_mut().clear_trackers();
+        spent += begin.elapsed();
         *frame += 1;
     }
     spent.as_secs_f64()

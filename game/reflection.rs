@@ -42,6 +42,7 @@ impl Plugin for SwingReflectPlugin {
 /// |---|---|
 /// | [`crate::systems::preparation::Seat`], [`crate::systems::preparation::CompiledRig`], [`crate::systems::preparation::Plans`], [`crate::crowd::Crowds`], [`crate::systems::substeps::Workers`], [`crate::instruction_set::InstructionSet`] | caches and settings of the running solver, made from the components that are registered |
 /// | [`crate::clip::ClipPlayer`], [`crate::layer::Layers`] | hold shared clips, actions and masks, which are read from files, and keep an order that only their own functions hold |
+/// | [`super::swing::SwingBones`], [`super::shared_rigs::SharedRigs`], [`super::rig_asset::RigAsset`] | made of the scene and of files |
 /// | [`crate::pose::ModelPose`] | composed of [`LocalPose`] in every frame, of transforms in lanes |
 /// | [`crate::layer::LayerReadout`], [`crate::account::Explanation`] | reports of one frame, with words of their own for terms and actions |
 ///
