@@ -46,6 +46,7 @@ mod build;
 pub(super) mod names;
 mod pick;
 pub(super) mod ranges;
+mod references;
 mod schema;
 mod ties;
 
@@ -125,6 +126,14 @@ pub fn parse(file: &Path, text: &str) -> Result<RigFile, Error> {
         text: text.to_owned(),
         rules,
     })
+}
+
+/// Reads `bytes` as a rig file; `file` is its name for messages.
+///
+/// # Errors
+/// [`Error::Ron`] if they are no UTF-8 or too many; else as [`parse`].
+pub fn decode(file: &Path, bytes: Vec<u8>) -> Result<RigFile, Error> {
+    parse(file, &text::decode(file, bytes)?)
 }
 
 /// Reads a rig file.

@@ -51,6 +51,9 @@ pub mod euler;
 pub mod face;
 pub mod foot;
 pub mod fraction;
+#[cfg(feature = "bevy")]
+#[path = "../game/mod.rs"]
+pub mod game;
 pub mod instruction_set;
 pub mod lane;
 pub mod layer;
@@ -85,7 +88,7 @@ pub mod prelude {
     pub use crate::pose::{AnimatedPose, JointTransform, LocalPose, ModelPose, PoseHealth};
     pub use crate::profile::SwingProfile;
     pub use crate::rig::{Joint, Rig, RigParts};
-    pub use crate::substep::FrameClock;
+    pub use crate::substep::{FrameClock, SwingPaused, TimeScale};
     pub use crate::swing::{ActorProperties, Limit, SwingJoint, SwingReadout, SwingResult, Tip};
     pub use crate::systems::FrameSystems;
     pub use crate::systems::motion::{Reset, Teleport, WorldFromActor};

@@ -13,6 +13,8 @@ use crate::leg::LegChain;
 use crate::pose::{JointTransform, ModelTransform, compose_model};
 use crate::swing::{SwingJoint, Tip};
 
+mod needed;
+
 /// One joint of a rig.
 #[derive(Component, Clone, Debug, PartialEq)]
 pub struct Joint {
@@ -284,6 +286,40 @@ impl RigParts {
     ///
     /// Where two swing joints are on one joint the first counts.
     pub fn spawn(rig: &Rig, world: &mut World) -> Entity {
+        let parts = Self::spawn_parts(rig, world);
+        world.spawn(parts).id()
+    }
+
+    /// Makes `entity`, which carries the parts of a rig, carry those of `rig`; the old parts are despawned. Its actors
+    /// keep their motion where the same joints swing.
+    pub fn replace(rig: &Rig, entity: Entity, world: &mut World) {
+        let parts = Self::spawn_parts(rig, world);
+        if let Some(old) = world.get::<Self>(entity).cloned() {
+            old.despawn_parts(world);
+        }
+        if let Ok(mut of) = world.get_entity_mut(entity) {
+            of.insert(parts);
+        }
+    }
+
+    /// Despawns the rig of `entity` with its parts.
+    pub fn despawn(entity: Entity, world: &mut World) {
+        if let Some(parts) = world.get::<Self>(entity).cloned() {
+            parts.despawn_parts(world);
+        }
+        // Who despawned it already has done it.
+        let _ = world.try_despawn(entity);
+    }
+
+    fn despawn_parts(&self, world: &mut World) {
+        for parts in [&self.joints, &self.colliders, &self.layers, &self.drivers] {
+            for &part in parts {
+                let _ = world.try_despawn(part);
+            }
+        }
+    }
+
+    fn spawn_parts(rig: &Rig, world: &mut World) -> Self {
         let joints: Vec<Entity> = rig
             .joints
             .iter()
@@ -309,7 +345,7 @@ impl RigParts {
         let drivers = rig.drivers.iter();
         let drivers = drivers.map(|driver| world.spawn(driver.clone()).id());
         let drivers = drivers.collect();
-        let parts = Self {
+        Self {
             joints,
             swing,
             colliders,
@@ -318,7 +354,6 @@ impl RigParts {
             metres_per_unit: rig.metres_per_unit,
             root_correction: rig.root_correction,
             channels: rig.channels.clone(),
-        };
-        world.spawn(parts).id()
+        }
     }
 }

@@ -38,7 +38,60 @@ pub struct FrameClock {
     pub now: f64,
 }
 
-/// The clock of an actor.
+/// How fast an actor's time goes against the host's, dimensionless: *0 stands still, 1 goes along (what an actor without
+/// it does), 2 twice as fast*. Its clips, its wind and its particles go by that time. What is negative or not finite
+/// counts as 0.
+#[derive(Component, Clone, Copy, Debug, PartialEq)]
+pub struct TimeScale(pub f64);
+
+/// An actor whose time stands still: it shows what it showed. What it moves in the world meanwhile is not felt later.
+#[derive(Component, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SwingPaused;
+
+/// Where an actor's time lies on the host's: a line that is drawn anew when its slope changes, so that no sum of scaled
+/// frames can drift, and that is the host's own as long as nobody scales it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TimeLine {
+    /// The host's time where the line begins, seconds.
+    host: f64,
+    /// The actor's time there, seconds.
+    own: f64,
+    /// Actor's seconds per second of the host.
+    scale: f64,
+    /// The host's time asked for last, seconds.
+    last: f64,
+}
+
+impl Default for TimeLine {
+    fn default() -> Self {
+        Self {
+            host: 0.0,
+            own: 0.0,
+            scale: 1.0,
+            last: 0.0,
+        }
+    }
+}
+
+impl TimeLine {
+    /// The actor's time at `now`, seconds of the host's; a new `scale` holds for all of the frame that ends there.
+    pub fn at(&mut self, now: f64, scale: f64) -> f64 {
+        let scale = if scale.is_finite() && scale > 0.0 {
+            scale
+        } else {
+            0.0
+        };
+        if scale != self.scale {
+            self.own += (self.last - self.host) * self.scale;
+            self.host = self.last;
+            self.scale = scale;
+        }
+        self.last = now;
+        self.own + (now - self.host) * self.scale
+    }
+}
+
+/// The clock of an actor. What it calls the host's time is the actor's own where [`TimeScale`] or [`SwingPaused`] part them.
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
 pub struct ActorClock {
     /// The host's time at the last reset; `None`: the next frame resets the actor.
@@ -53,6 +106,8 @@ pub struct ActorClock {
     pub policy: SubstepPolicy,
     /// Whether a frame of another length than 1/60 or 1/30 s was met under [`SubstepPolicy::Frame`]. `[T1]`
     pub uneven: bool,
+    /// How its time goes.
+    pub line: TimeLine,
 }
 
 /// When an animated pose is taken.
@@ -183,6 +238,7 @@ impl ActorClock {
             last: now,
             policy: profile.substeps,
             uneven: self.uneven,
+            line: self.line,
             ..Self::default()
         };
         schedule.idle = false;
@@ -387,6 +443,27 @@ mod tests {
                 assert_eq!(own.time(), moved.time());
             }
         }
+    }
+
+    #[test]
+    fn a_line_that_nobody_scales_is_the_hosts_bit_for_bit_and_scaled_ones_do_not_drift() {
+        let mut line = TimeLine::default();
+        for frame in 0..1000 {
+            let now = f64::from(frame) / 7.0;
+            assert_eq!(line.at(now, 1.0).to_bits(), now.to_bits());
+        }
+        let start = line.last;
+        for frame in 1..=36_000 {
+            let own = line.at(start + f64::from(frame) / 60.0, 0.1);
+            let expected = start + f64::from(frame) / 600.0;
+            assert!((own - expected).abs() < 1e-12, "frame {frame}: {own}");
+        }
+        let stopped = line.at(start + 600.0, 0.0);
+        for scale in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            assert_eq!(line.at(start + 700.0, scale), stopped, "{scale}");
+        }
+        // The frame that ends at 701 s is the first that goes ten times as fast.
+        assert_eq!(line.at(start + 701.0, 10.0), stopped + 10.0);
     }
 
     #[test]

@@ -14,7 +14,7 @@ use crate::lane::{Lane, LaneMask, Vec3x};
 use crate::pose::Rigid;
 use crate::profile::{SubstepPolicy, SwingProfile};
 use crate::rotation;
-use crate::substep::ActorClock;
+use crate::substep::{ActorClock, SwingPaused};
 use crate::systems::substeps::Pass;
 
 /// Where the actor stands in the world. Gravity, wind and forces are turned into its space, and its motion is felt.
@@ -117,12 +117,21 @@ pub fn observe(world: &mut World) {
 /// Hands each actor's motion since the last frame to the lanes.
 pub(super) fn measure_motion(
     mut crowds: ResMut<Crowds>,
-    mut actors: Query<(&Seat, &SwingProfile, &WorldFromActor, &mut ActorMotion)>,
+    mut actors: Query<(
+        &Seat,
+        &SwingProfile,
+        &WorldFromActor,
+        &mut ActorMotion,
+        Has<SwingPaused>,
+    )>,
 ) {
-    for (seat, profile, placed, mut known) in &mut actors {
+    for (seat, profile, placed, mut known, paused) in &mut actors {
         let slot = crowds.slot_mut(*seat);
         slot.motion.clear();
         slot.teleported = false;
+        if paused && placed.is_finite() {
+            known.before = Some(*placed);
+        }
         // The new place is seen by the next frame that takes time. `[T2]`
         if slot.schedule.idle || !placed.is_finite() {
             continue;

@@ -2,9 +2,11 @@
 //!
 //! Both register the same stages by [`add_stages`]. What works in one and not in the other is a bug.
 
-use bevy_app::{App, Plugin, PostUpdate};
+use bevy_app::{AnimationSystems, App, Plugin, PostUpdate};
 use bevy_ecs::prelude::*;
-use bevy_ecs::schedule::{LogLevel, ScheduleBuildSettings, ScheduleLabel, SingleThreadedExecutor};
+use bevy_ecs::schedule::{
+    InternedScheduleLabel, LogLevel, ScheduleBuildSettings, ScheduleLabel, SingleThreadedExecutor,
+};
 use thiserror::Error;
 
 use super::add_stages;
@@ -62,22 +64,61 @@ pub fn advance_clock(clock: &mut FrameClock, seconds: f64) -> Result<(), ClockEr
     Ok(())
 }
 
-/// Where [`FlouncePlugin`] runs in `PostUpdate`: order your systems by it, `.before(FlounceSystems)` for what writes
-/// animated poses, `.after(FlounceSystems)` for what reads the poses to show.
+/// Where [`FlouncePlugin`] runs, in running order; in `PostUpdate` after `AnimationSystems` and before transforms are
+/// propagated. [`Self::First`] and [`Self::Last`] are empty: they are for systems of yours.
 #[derive(SystemSet, Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct FlounceSystems;
+pub enum FlounceSystems {
+    /// Animation is done: change poses, places and parameters here.
+    First,
+    /// [`crate::pose::AnimatedPose`], [`super::motion::WorldFromActor`] and [`crate::substep::FrameClock`] say what the
+    /// host has.
+    Read,
+    /// [`FlounceFrame`] has run.
+    Simulate,
+    /// The host has what the actors show.
+    Write,
+    /// The frame is done: read here what is shown.
+    Last,
+}
 
-/// Swings the actors of an `App`: runs [`FlounceFrame`] in `PostUpdate`, in [`FlounceSystems`].
+/// Swings the actors of an `App`: runs [`FlounceFrame`] in [`FlounceSystems::Simulate`].
 ///
-/// The app moves [`FrameClock`] by [`advance_clock`] once per update, before it: the plugin reads no clock of its own.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct FlouncePlugin;
+/// The plugin reads no clock: whoever uses it alone moves [`crate::substep::FrameClock`] by [`advance_clock`] once per update, before it. With
+/// the feature `bevy` that and more is done by the group `FlouncePlugins`.
+#[derive(Clone, Debug)]
+pub struct FlouncePlugin {
+    schedule: InternedScheduleLabel,
+}
+
+impl Default for FlouncePlugin {
+    /// In `PostUpdate`.
+    fn default() -> Self {
+        Self::new(PostUpdate)
+    }
+}
+
+impl FlouncePlugin {
+    /// In `schedule`: `FixedPostUpdate` for characters that move in steps of the fixed clock.
+    pub fn new(schedule: impl ScheduleLabel) -> Self {
+        Self {
+            schedule: schedule.intern(),
+        }
+    }
+}
 
 impl Plugin for FlouncePlugin {
     fn build(&self, app: &mut App) {
-        let schedule = frame_schedule(app.world_mut());
-        app.add_schedule(schedule);
-        app.add_systems(PostUpdate, run_frame.in_set(FlounceSystems));
+        let frame = frame_schedule(app.world_mut());
+        app.add_schedule(frame);
+        let sets = (
+            FlounceSystems::First,
+            FlounceSystems::Read,
+            FlounceSystems::Simulate,
+            FlounceSystems::Write,
+            FlounceSystems::Last,
+        );
+        app.configure_sets(self.schedule, sets.chain().after(AnimationSystems));
+        app.add_systems(self.schedule, run_frame.in_set(FlounceSystems::Simulate));
     }
 }
 

@@ -26,7 +26,7 @@ use crate::pose::{AnimatedPose, LocalPose, PoseHealth};
 use crate::profile::SwingProfile;
 use crate::rig::{Joint, Rig, RigParts};
 use crate::rotation;
-use crate::substep::{ActorClock, FrameClock, Notice};
+use crate::substep::{ActorClock, FrameClock, Notice, SwingPaused, TimeScale};
 use crate::swing::{ActorProperties, SwingJoint};
 use crate::wind::{Wind, WindField};
 
@@ -307,16 +307,24 @@ fn cut_frames(
         &WorldFromActor,
         Option<&Wind>,
         Option<&mut ClipPlayer>,
+        (Option<&TimeScale>, Has<SwingPaused>),
     )>,
 ) {
-    for (entity, seat, mut actor_clock, profile, properties, placed, wind, player) in &mut actors {
+    for (entity, seat, mut actor_clock, profile, properties, placed, wind, player, pace) in
+        &mut actors
+    {
         let squad = &mut crowds.0[seat.crowd].squads[seat.squad];
         let lanes = squad.lanes_of(seat.slot);
         let properties = in_model_space(properties, placed);
         squad.group.set_properties(lanes, &properties);
         let slot = &mut squad.slots[seat.slot];
         let has_run = actor_clock.last > 0.0 || actor_clock.substeps > 0;
-        actor_clock.schedule(clock.now, profile, &mut slot.schedule);
+        let scale = match pace {
+            (_, true) => 0.0,
+            (scale, false) => scale.map_or(1.0, |scale| scale.0),
+        };
+        let now = actor_clock.line.at(clock.now, scale);
+        actor_clock.schedule(now, profile, &mut slot.schedule);
         if let Some(mut player) = player
             && (has_run && slot.schedule.reset && player.is_fading())
         {

@@ -30,6 +30,14 @@ pub(super) fn load(file: &Path) -> Result<String, Error> {
     let opened = std::fs::File::open(file).map_err(io)?;
     let limit = MAX_BYTES as u64 + 1;
     opened.take(limit).read_to_end(&mut bytes).map_err(io)?;
+    decode(file, bytes)
+}
+
+/// The text of `bytes`, the whole of `file`.
+///
+/// # Errors
+/// [`Error::Ron`] if there are more than [`MAX_BYTES`] or they are not UTF-8.
+pub(super) fn decode(file: &Path, bytes: Vec<u8>) -> Result<String, Error> {
     if bytes.len() > MAX_BYTES {
         return Err(too_large(file));
     }

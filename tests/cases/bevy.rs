@@ -17,7 +17,7 @@ use crate::support::chains::{
 /// An app with one actor of `rig`.
 fn app(rig: &Rig) -> (App, Entity) {
     let mut app = App::new();
-    app.add_plugins(FlouncePlugin);
+    app.add_plugins(FlouncePlugin::default());
     let entity = RigParts::spawn(rig, app.world_mut());
     let outputs = (ModelPose::default(), SwingReadout::default());
     let pose = AnimatedPose(rest_pose(rig));
@@ -53,7 +53,7 @@ fn bevy_01_hair_is_where_the_head_is_in_the_same_update() {
             seen.0
                 .push((pose.0[1].rigid.t.into(), readout.0[0].unwrap().particle));
         })
-        .after(FlounceSystems),
+        .in_set(FlounceSystems::Last),
     );
     for frame in 0..12 {
         app.update();

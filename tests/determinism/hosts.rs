@@ -55,7 +55,7 @@ fn happen(world: &mut World, entity: Entity, frame: usize) {
 fn an_app_has_the_bits_of_a_headless_world() {
     for clip_driven in [true, false] {
         let mut app = App::new();
-        app.add_plugins(FlouncePlugin);
+        app.add_plugins(FlouncePlugin::default());
         let in_app = spawn(app.world_mut(), clip_driven);
         let mut host = Headless::new();
         let in_world = spawn(&mut host.world, clip_driven);

@@ -1,0 +1,68 @@
+//! A game: flounce in a Bevy `App`, by [`FlouncePlugins`].
+//!
+//! A character is an entity with [`swing::Swing`] whose joints are entities below it: what a glTF scene is when it is
+//! spawned. Each frame, in `PostUpdate` between animation and transform propagation:
+//!
+//! ```text
+//! FlounceSystems::First      yours
+//! FlounceSystems::Read       binding → Transform → AnimatedPose, WorldFromActor; Time → FrameClock
+//! FlounceSystems::Simulate   the frame's stages, the same as everywhere
+//! FlounceSystems::Write      LocalPose → Transform, of bones that changed
+//! FlounceSystems::Last       yours, and the lines of `SwingDebug`
+//! ```
+
+use bevy_app::{PluginGroup, PluginGroupBuilder, PostUpdate};
+use bevy_ecs::schedule::{InternedScheduleLabel, ScheduleLabel};
+
+pub mod binding;
+pub mod clock;
+pub mod rig_asset;
+pub mod shared_rigs;
+mod skeleton;
+pub mod swing;
+pub mod transforms;
+
+pub use binding::SwingBindingPlugin;
+pub use clock::SwingClockPlugin;
+pub use rig_asset::{RigAsset, RigLoader, SwingRigPlugin};
+pub use shared_rigs::SharedRigs;
+pub use swing::{Attachment, JointScope, RestTransform, Swing, SwingBones, SwingStatus};
+pub use transforms::SwingTransformPlugin;
+
+use crate::systems::plugin::FlouncePlugin;
+
+/// Everything a game needs: [`FlouncePlugin`], [`SwingClockPlugin`], [`SwingRigPlugin`], [`SwingBindingPlugin`] and
+/// [`SwingTransformPlugin`]. Parts can be left out: `FlouncePlugins::default().build().disable::<SwingClockPlugin>()`.
+///
+/// Needs Bevy's `AssetPlugin` before it, and its `TransformPlugin` and `TimePlugin` to be of use.
+#[derive(Clone, Debug)]
+pub struct FlouncePlugins {
+    schedule: InternedScheduleLabel,
+}
+
+impl Default for FlouncePlugins {
+    /// In `PostUpdate`.
+    fn default() -> Self {
+        Self::new(PostUpdate)
+    }
+}
+
+impl FlouncePlugins {
+    /// In `schedule`: `FixedPostUpdate` for characters that move in steps of the fixed clock.
+    pub fn new(schedule: impl ScheduleLabel) -> Self {
+        Self {
+            schedule: schedule.intern(),
+        }
+    }
+}
+
+impl PluginGroup for FlouncePlugins {
+    fn build(self) -> PluginGroupBuilder {
+        PluginGroupBuilder::start::<Self>()
+            .add(FlouncePlugin::new(self.schedule))
+            .add(SwingClockPlugin::new(self.schedule))
+            .add(SwingRigPlugin)
+            .add(SwingBindingPlugin::new(self.schedule))
+            .add(SwingTransformPlugin::new(self.schedule))
+    }
+}
