@@ -22,7 +22,11 @@ impl Rig {
         for joint in named.chain(tips) {
             kept[joint] = true;
         }
-        for joint in (0..self.joints.len()).rev().filter(|&i| kept[i]).collect::<Vec<_>>() {
+        for joint in (0..self.joints.len())
+            .rev()
+            .filter(|&i| kept[i])
+            .collect::<Vec<_>>()
+        {
             let mut above = self.joints[joint].parent;
             while let Some(parent) = above.filter(|&parent| !kept[parent]) {
                 kept[parent] = true;
