@@ -6,8 +6,8 @@
 use bevy::prelude::*;
 use bevy::world_serialization::WorldInstanceReady;
 use flounce::game::{RigAsset, Swing};
-use flounce::prelude::Teleport;
-use flounce::substep::TimeScale;
+use flounce::prelude::{Teleport, TimeScale};
+use flounce::wind::{Gust, Wind};
 
 /// One of the cast.
 pub struct Role {
@@ -29,6 +29,8 @@ pub struct Role {
     pub swings: &'static [&'static str],
     /// Whether it blinks from place to place.
     pub blinks: bool,
+    /// Whether it stands in the wind.
+    pub windy: bool,
 }
 
 /// Everyone.
@@ -46,6 +48,7 @@ pub const CAST: [Role; 6] = [
         speed: 0.9,
         swings: &["b_Tail"],
         blinks: false,
+        windy: false,
     },
     Role {
         name: "running fox",
@@ -60,6 +63,7 @@ pub const CAST: [Role; 6] = [
         speed: 2.4,
         swings: &["b_Tail"],
         blinks: false,
+        windy: false,
     },
     Role {
         name: "skirt",
@@ -74,6 +78,7 @@ pub const CAST: [Role; 6] = [
         speed: 1.2,
         swings: &["skirt_"],
         blinks: false,
+        windy: false,
     },
     Role {
         name: "hair",
@@ -88,6 +93,7 @@ pub const CAST: [Role; 6] = [
         speed: 1.1,
         swings: &["hair_"],
         blinks: true,
+        windy: false,
     },
     Role {
         name: "ribbon",
@@ -102,6 +108,7 @@ pub const CAST: [Role; 6] = [
         speed: 0.0,
         swings: &["ribbon_"],
         blinks: false,
+        windy: true,
     },
     Role {
         name: "astronaut",
@@ -122,6 +129,7 @@ pub const CAST: [Role; 6] = [
             "Skeleton_neck_joint_",
         ],
         blinks: false,
+        windy: false,
     },
 ];
 
@@ -283,6 +291,9 @@ fn enter(
             ClipToPlay { clip, graph, node },
         ));
         character.observe(play_clip);
+        if role.windy {
+            character.insert(breeze());
+        }
         if role.blinks {
             let mut timer = Timer::from_seconds(BLINK_SECONDS, TimerMode::Repeating);
             timer.set_elapsed(core::time::Duration::from_secs_f32(BLINK_SECONDS / 2.0));
@@ -291,6 +302,22 @@ fn enter(
                 hops: HOPS.into_iter().cycle(),
             });
         }
+    }
+}
+
+/// Of the order of the pull that gravity has on a light ribbon.
+pub fn breeze() -> Wind {
+    Wind {
+        direction: Vec3::new(0.5, 0.0, -1.0).normalize(),
+        power: 0.006,
+        frequency: 0.8,
+        gusts: vec![Gust {
+            amplitude: 0.002,
+            frequency: 0.5,
+            phase: 0.0,
+        }],
+        seed: 7,
+        ..Wind::default()
     }
 }
 

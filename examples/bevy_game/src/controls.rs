@@ -2,11 +2,10 @@
 
 use bevy::prelude::*;
 use flounce::game::debug::SwingDebug;
-use flounce::prelude::Reset;
-use flounce::substep::{SwingPaused, TimeScale};
-use flounce::wind::{Gust, Wind};
+use flounce::prelude::{Reset, SwingPaused, TimeScale};
+use flounce::wind::Wind;
 
-use crate::characters::{BlinkTo, CAST, Character};
+use crate::characters::{BlinkTo, CAST, Character, breeze};
 use crate::scene::Followed;
 
 /// What the keys do, as shown.
@@ -114,28 +113,13 @@ fn wind_key(
     if !keys.just_pressed(KeyCode::KeyW) {
         return;
     }
-    for (entity, windy) in &characters {
-        if windy {
-            commands.entity(entity).remove::<Wind>();
-        } else {
+    let still = characters.iter().any(|(_, windy)| !windy);
+    for (entity, _) in &characters {
+        if still {
             commands.entity(entity).insert(breeze());
+        } else {
+            commands.entity(entity).remove::<Wind>();
         }
-    }
-}
-
-/// Of the order of the pull that gravity has on a light ribbon.
-pub fn breeze() -> Wind {
-    Wind {
-        direction: Vec3::new(0.5, 0.0, -1.0).normalize(),
-        power: 0.006,
-        frequency: 0.8,
-        gusts: vec![Gust {
-            amplitude: 0.002,
-            frequency: 0.5,
-            phase: 0.0,
-        }],
-        seed: 7,
-        ..Wind::default()
     }
 }
 

@@ -12,8 +12,7 @@ use bevy::app::PluginsState;
 use bevy::prelude::*;
 use bevy::time::TimeUpdateStrategy;
 use flounce::game::SwingStatus;
-use flounce::prelude::Reset;
-use flounce::substep::{SwingPaused, TimeScale};
+use flounce::prelude::{Reset, SwingPaused, TimeScale};
 
 use crate::characters::{Character, ClipToPlay, Players};
 use crate::judge::{JudgePlugin, Plan, Watch, verdict};
