@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use bevy_app::{AnimationSystems, App, Plugin};
-use bevy_asset::{AssetEvent, AssetId, Assets};
+use bevy_asset::{AssetEvent, AssetEventSystems, AssetId, Assets};
 use bevy_ecs::prelude::*;
 use bevy_ecs::schedule::{InternedScheduleLabel, ScheduleLabel};
 use bevy_ecs::system::SystemState;
@@ -43,15 +43,16 @@ impl SwingBindingPlugin {
 impl Plugin for SwingBindingPlugin {
     fn build(&self, app: &mut App) {
         app.init_resource::<Pending>().init_resource::<SharedRigs>();
-        app.add_systems(self.schedule, notice_changes.before(AnimationSystems));
+        // What the asset server has loaded is known before anything is looked at.
+        let notice = notice_changes
+            .after(AssetEventSystems)
+            .before(AnimationSystems);
+        app.add_systems(self.schedule, notice);
         let bind = bind_characters.run_if(|pending: Res<Pending>| !pending.roots.is_empty());
         let systems = (bind, count_waiting).chain();
         app.add_systems(self.schedule, systems.in_set(BindingSystems));
         app.configure_sets(self.schedule, BindingSystems.in_set(FlounceSystems::Read));
-        app.add_observer(|event: On<Remove<Swing>>, mut commands: Commands| {
-            let root = event.entity;
-            commands.queue(move |world: &mut World| release(world, root));
-        });
+        app.add_observer(release_with_swing);
     }
 }
 
@@ -323,14 +324,35 @@ fn set_status(world: &mut World, root: Entity, status: SwingStatus) {
     }
 }
 
-/// Makes `root` a character without a rig again: its bones show their animation.
+/// What a bound character has.
+type BoundParts<'a> = (&'a Actor, &'a SwingBones, &'a AnimatedPose);
+
+/// Who loses its mark, or goes with it, leaves its rig.
+fn release_with_swing(event: On<Remove<Swing>>, mut commands: Commands, bound: Query<BoundParts>) {
+    if let Ok((actor, bones, pose)) = bound.get(event.entity) {
+        // They may be gone when the command runs.
+        let parts = (*actor, bones.clone(), pose.clone());
+        let root = event.entity;
+        commands.queue(move |world: &mut World| release_parts(world, root, parts));
+    }
+}
+
+/// Makes `root` a character without a rig again.
 fn release(world: &mut World, root: Entity) {
-    let Some(bones) = world.get::<SwingBones>(root).cloned() else {
-        return;
-    };
-    let input = world.get::<AnimatedPose>(root);
-    let input = input.map_or(Vec::new(), |pose| pose.0.clone());
-    for (bone, input) in bones.bones.iter().zip(&input) {
+    let mut bound = world.query::<BoundParts>();
+    if let Ok((actor, bones, pose)) = bound.get(world, root) {
+        let parts = (*actor, bones.clone(), pose.clone());
+        release_parts(world, root, parts);
+    }
+}
+
+/// Lets the bones show their animation again, and the rig go.
+fn release_parts(
+    world: &mut World,
+    root: Entity,
+    (actor, bones, pose): (Actor, SwingBones, AnimatedPose),
+) {
+    for (bone, input) in bones.bones.iter().zip(&pose.0) {
         if let (Some(written), Some(mut transform)) =
             (bone.written, world.get_mut::<Transform>(bone.entity))
             && joint_transform(&transform) == written
@@ -338,13 +360,10 @@ fn release(world: &mut World, root: Entity) {
             *transform = host_transform(input);
         }
     }
-    let rig = world.get::<Actor>(root).map(|actor| actor.rig);
     if let Ok(mut root) = world.get_entity_mut(root) {
         root.remove::<(Actor, SwingBones)>();
     }
-    if let Some(rig) = rig {
-        world.resource_scope(|world, mut shared: Mut<SharedRigs>| shared.leave(world, rig));
-    }
+    world.resource_scope(|world, mut shared: Mut<SharedRigs>| shared.leave(world, actor.rig));
 }
 
 /// Counts the frames of those that wait, and says so when it is long.

@@ -5,6 +5,7 @@ use bevy_ecs::prelude::*;
 use bevy_ecs::schedule::{InternedScheduleLabel, ScheduleLabel};
 use bevy_time::Time;
 
+use super::binding::BindingSystems;
 use crate::substep::FrameClock;
 use crate::systems::plugin::FlounceSystems;
 
@@ -26,7 +27,8 @@ impl SwingClockPlugin {
 
 impl Plugin for SwingClockPlugin {
     fn build(&self, app: &mut App) {
-        app.add_systems(self.schedule, read_time.in_set(FlounceSystems::Read));
+        let read = read_time.before(BindingSystems);
+        app.add_systems(self.schedule, read.in_set(FlounceSystems::Read));
     }
 }
 

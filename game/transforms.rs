@@ -39,8 +39,9 @@ impl SwingTransformPlugin {
 
 impl Plugin for SwingTransformPlugin {
     fn build(&self, app: &mut App) {
-        let read = (read_poses, place_actors).in_set(FlounceSystems::Read);
-        app.add_systems(self.schedule, read.after(BindingSystems));
+        let read = (read_poses, place_actors).chain();
+        let read = read.after(BindingSystems).in_set(FlounceSystems::Read);
+        app.add_systems(self.schedule, read);
         app.add_systems(self.schedule, write_poses.in_set(FlounceSystems::Write));
         let before = FlounceSystems::Last.before(TransformSystems::Propagate);
         app.configure_sets(self.schedule, before);

@@ -40,8 +40,7 @@ fn order_07_bevy_joints_and_files_that_come_later_are_picked_up() {
         root,
         joints: Vec::new(),
     };
-    for joint in 0..JOINTS.len() {
-        let parent = JOINTS[joint].1;
+    for (joint, &(_, parent, _)) in JOINTS.iter().enumerate() {
         let parent = parent.map_or(root, |parent| character.joints[parent]);
         let entity = spawn_joint(&mut app, root, parent, joint);
         character.joints.push(entity);

@@ -99,8 +99,8 @@ pub fn spawn_joint(app: &mut App, root: Entity, parent: Entity, joint: usize) ->
 /// Spawns the joints of a character below `root`.
 pub fn spawn_joints(app: &mut App, root: Entity) -> Vec<Entity> {
     let mut joints: Vec<Entity> = Vec::new();
-    for joint in 0..JOINTS.len() {
-        let parent = JOINTS[joint].1.map_or(root, |parent| joints[parent]);
+    for (joint, &(_, parent, _)) in JOINTS.iter().enumerate() {
+        let parent = parent.map_or(root, |parent| joints[parent]);
         joints.push(spawn_joint(app, root, parent, joint));
     }
     joints
