@@ -4,6 +4,10 @@
 use core::ops::Range;
 
 use bevy_ecs::component::Component;
+#[cfg(feature = "bevy")]
+use bevy_ecs::reflect::ReflectComponent;
+#[cfg(feature = "bevy")]
+use bevy_reflect::{Reflect, std_traits::ReflectDefault};
 
 use crate::bone::SwingTree;
 use crate::collider::Mask;
@@ -12,6 +16,8 @@ use crate::rig::Rig;
 
 /// Neighbouring particles at one height of a skirt, a cape or a curtain.
 #[derive(Component, Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "bevy", derive(Reflect))]
+#[cfg_attr(feature = "bevy", reflect(Component, Debug, PartialEq, Clone))]
 pub struct ChainLayer {
     /// The joints at the tips of the joined bones, in ring order: the particle of each belongs to the swing joint whose
     /// tip it is.
@@ -121,4 +127,6 @@ impl LayerPlan {
 /// Hits of each link in a substep's last pass, per active layer of the rig. Optional: actors that carry it get it
 /// filled.
 #[derive(Component, Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "bevy", derive(Reflect))]
+#[cfg_attr(feature = "bevy", reflect(Component, Debug, Default, PartialEq, Clone))]
 pub struct ChainReadout(pub Vec<Vec<u32>>);

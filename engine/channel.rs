@@ -4,9 +4,14 @@
 //! that carries the camera. Nothing of it is simulated; it is sampled, layered, shown and baked with the pose.
 
 use bevy_ecs::component::Component;
+#[cfg(feature = "bevy")]
+use bevy_ecs::reflect::ReflectComponent;
+#[cfg(feature = "bevy")]
+use bevy_reflect::{Reflect, std_traits::ReflectDefault};
 
 /// What the numbers of a channel set mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "bevy", derive(Reflect), reflect(Debug, PartialEq, Clone))]
 pub enum ChannelKind {
     /// Weights of the morph targets of a mesh, dimensionless, one per target.
     Morph,
@@ -16,6 +21,7 @@ pub enum ChannelKind {
 
 /// Numbers of one kind on one joint.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "bevy", derive(Reflect), reflect(Debug, PartialEq, Clone))]
 pub struct ChannelSet {
     /// Index of the joint in the rig.
     pub joint: usize,
@@ -73,6 +79,8 @@ impl ChannelLayout {
 /// The channels of an actor to show, all sets of its rig one behind the other, see [`ChannelLayout`]. Optional: actors
 /// that carry it get it filled.
 #[derive(Component, Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "bevy", derive(Reflect))]
+#[cfg_attr(feature = "bevy", reflect(Component, Debug, Default, PartialEq, Clone))]
 pub struct ChannelPose(pub Vec<f32>);
 
 #[cfg(test)]

@@ -3,11 +3,16 @@
 //! What happens when two of them meet is in [`crate::contact`].
 
 use bevy_ecs::component::Component;
+#[cfg(feature = "bevy")]
+use bevy_ecs::reflect::ReflectComponent;
 use bevy_math::Vec3;
+#[cfg(feature = "bevy")]
+use bevy_reflect::{Reflect, std_traits::ReflectDefault};
 
 /// A shape on a joint; offsets and radii are in the joint's own units (metres where the joint is not scaled) and scale
 /// with it.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "bevy", derive(Reflect), reflect(Debug, PartialEq, Clone))]
 pub enum Shape {
     /// A ball.
     Sphere {
@@ -52,6 +57,8 @@ pub enum Shape {
 
 /// Which colliders meet: two collide when they share a bit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "bevy", derive(Reflect))]
+#[cfg_attr(feature = "bevy", reflect(Debug, Default, PartialEq, Clone))]
 pub struct Mask(pub u32);
 
 impl Mask {
@@ -72,6 +79,7 @@ impl Default for Mask {
 
 /// A shape with its mask.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "bevy", derive(Reflect), reflect(Debug, PartialEq, Clone))]
 pub struct Collider {
     /// What it is.
     pub shape: Shape,
@@ -81,6 +89,8 @@ pub struct Collider {
 
 /// A collider that moves with the animated pose: a head, a thigh, the ground.
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "bevy", derive(Reflect))]
+#[cfg_attr(feature = "bevy", reflect(Component, Debug, PartialEq, Clone))]
 pub struct StaticCollider {
     /// Index of the joint it is on; `None` for a plane that stands still.
     pub joint: Option<usize>,

@@ -6,7 +6,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bevy_ecs::component::Component;
+#[cfg(feature = "bevy")]
+use bevy_ecs::reflect::ReflectComponent;
 use bevy_math::{Quat, Vec3};
+#[cfg(feature = "bevy")]
+use bevy_reflect::Reflect;
 
 use crate::euler::EulerProduct;
 use crate::lane::Lane;
@@ -17,6 +21,8 @@ use crate::rotation::{self, Rotation};
 
 /// Something that sets local transforms of joints from those of others; one component per driver, see [`Rig::drivers`].
 #[derive(Component, Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "bevy", derive(Reflect))]
+#[cfg_attr(feature = "bevy", reflect(Component, Debug, PartialEq, Clone))]
 pub enum Driver {
     /// A part of another joint's rotation: a skirt over a leg.
     Skirt(SkirtDriver),
@@ -28,6 +34,7 @@ pub enum Driver {
 
 /// A joint that follows a part of another's rotation. Stateless but for `lag`. `[Q1]`
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "bevy", derive(Reflect), reflect(Debug, PartialEq, Clone))]
 pub struct SkirtDriver {
     /// Index of the joint that is driven.
     pub joint: usize,
@@ -51,6 +58,7 @@ pub struct SkirtDriver {
 ///
 /// Sources count as they stand against the driven joint's parent: for a sibling that is its local transform.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "bevy", derive(Reflect), reflect(Debug, PartialEq, Clone))]
 pub struct BlendConstraint {
     /// Index of the joint that is driven.
     pub joint: usize,
@@ -69,6 +77,7 @@ pub const MOST_SOURCES: usize = 4;
 
 /// A joint that takes part in a mixture.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "bevy", derive(Reflect), reflect(Debug, PartialEq, Clone))]
 pub struct BlendSource {
     /// Its index.
     pub joint: usize,
@@ -78,6 +87,7 @@ pub struct BlendSource {
 
 /// A fixed transform that takes part in a mixture.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "bevy", derive(Reflect), reflect(Debug, PartialEq, Clone))]
 pub struct BlendField {
     /// Against the driven joint's parent.
     pub transform: JointTransform,

@@ -1,6 +1,8 @@
 //! Euler angles: rotations as turns about three axes, in the orders that limits and drivers use. `[C2]` `[Q1]`
 
 use bevy_math::ops;
+#[cfg(feature = "bevy")]
+use bevy_reflect::{Reflect, std_traits::ReflectDefault};
 
 use crate::lane::Lane;
 use crate::rotation::Rotation;
@@ -46,6 +48,8 @@ pub fn compose_half_angles<L: Lane>(
 
 /// The product of turns about the axes that a rotation is split into. `[Q1]`
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "bevy", derive(Reflect))]
+#[cfg_attr(feature = "bevy", reflect(Debug, Default, PartialEq, Clone))]
 pub enum EulerProduct {
     /// q = qx·qy·qz.
     #[default]

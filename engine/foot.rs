@@ -4,7 +4,11 @@
 //! [`crate::systems::footing`] reads the anchors and writes readout and record.
 
 use bevy_ecs::component::Component;
+#[cfg(feature = "bevy")]
+use bevy_ecs::reflect::ReflectComponent;
 use bevy_math::Vec3;
+#[cfg(feature = "bevy")]
+use bevy_reflect::{Reflect, std_traits::ReflectDefault};
 
 use crate::leg::{Reach, Refusal};
 use crate::pose::{JointTransform, ModelTransform, Rigid};
@@ -12,6 +16,7 @@ use crate::rotation::Rotation;
 
 /// Where a sole is held.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "bevy", derive(Reflect), reflect(Debug, PartialEq, Clone))]
 pub struct FootAnchor {
     /// World space, metres. `None`: where the sole is in the first frame of the plant, before it is held.
     pub at: Option<Vec3>,
@@ -45,10 +50,14 @@ impl FootAnchor {
 ///
 /// The engine reads it and never writes it. Anchors act in the frame that runs next, at the actor's place in it.
 #[derive(Component, Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "bevy", derive(Reflect))]
+#[cfg_attr(feature = "bevy", reflect(Component, Debug, Default, PartialEq, Clone))]
 pub struct FootAnchors(pub Vec<Option<FootAnchor>>);
 
 /// What became of a foot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "bevy", derive(Reflect))]
+#[cfg_attr(feature = "bevy", reflect(Debug, Default, PartialEq, Clone))]
 pub enum FootState {
     /// No anchor.
     #[default]
@@ -76,6 +85,8 @@ impl From<Result<Reach, Refusal>> for FootState {
 
 /// What one foot did in a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "bevy", derive(Reflect))]
+#[cfg_attr(feature = "bevy", reflect(Debug, Default, PartialEq, Clone))]
 pub struct FootResult {
     /// What became of it.
     pub state: FootState,
@@ -96,10 +107,13 @@ pub struct FootResult {
 
 /// What the feet of an actor did in the frame that just ran; optional, actors that carry it get it filled.
 #[derive(Component, Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "bevy", derive(Reflect))]
+#[cfg_attr(feature = "bevy", reflect(Component, Debug, Default, PartialEq, Clone))]
 pub struct FootReadout {
     /// In the order of the rig's legs.
     pub legs: Vec<FootResult>,
     /// World rotations of upper, lower and foot joint in the last frame; empty after a reset or a teleport.
+    #[cfg_attr(feature = "bevy", reflect(ignore))]
     pub(crate) before: Vec<[Rotation<f32>; 3]>,
 }
 
@@ -108,6 +122,8 @@ pub struct FootReadout {
 /// The residual counts at full weight only; a turn counts where the foot is held, or was in the frame before. It is kept
 /// over resets; put a new record in its place to begin anew.
 #[derive(Component, Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "bevy", derive(Reflect))]
+#[cfg_attr(feature = "bevy", reflect(Component, Debug, Default, PartialEq, Clone))]
 #[require(FootReadout)]
 pub struct FootRecord {
     /// Largest residual, metres. Default 0.0005.
@@ -132,6 +148,7 @@ impl Default for FootRecord {
 
 /// What a foot failed in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "bevy", derive(Reflect), reflect(Debug, PartialEq, Clone))]
 pub enum FootMeasure {
     /// Distance of the sole from its anchor, metres.
     Residual,
@@ -141,6 +158,7 @@ pub enum FootMeasure {
 
 /// The first frame that was not as it should be.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "bevy", derive(Reflect), reflect(Debug, PartialEq, Clone))]
 pub struct FootFailure {
     /// The host's time, seconds.
     pub time: f64,

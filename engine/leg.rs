@@ -14,6 +14,8 @@
 //! e; for a straight leg the pole's.
 
 use bevy_math::Vec3;
+#[cfg(feature = "bevy")]
+use bevy_reflect::Reflect;
 
 use crate::lane::{Lane, Vec3x};
 use crate::pose::{JointTransform, ModelTransform};
@@ -25,6 +27,7 @@ use crate::rotation::{self, Rotation};
 /// Joints between `upper` and `lower` or between `lower` and `foot` keep their local transforms, as does what is below
 /// the foot.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "bevy", derive(Reflect), reflect(Debug, PartialEq, Clone))]
 pub struct LegChain {
     /// What people call it: "left".
     pub name: String,
@@ -54,6 +57,7 @@ pub enum Reach {
 
 /// Why a leg was left as it was animated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "bevy", derive(Reflect), reflect(Debug, PartialEq, Clone))]
 pub enum Refusal {
     /// The point or the leg's pose is not finite, or so far away that the leg's would not be, or the weight is no number
     /// from 0 to 1.

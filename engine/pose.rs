@@ -5,7 +5,11 @@
 //! below them, so that no quaternion is ever taken from a matrix that mirrors.
 
 use bevy_ecs::component::Component;
+#[cfg(feature = "bevy")]
+use bevy_ecs::reflect::ReflectComponent;
 use bevy_math::{Quat, Vec3};
+#[cfg(feature = "bevy")]
+use bevy_reflect::{Reflect, std_traits::ReflectDefault};
 use thiserror::Error;
 
 use crate::lane::{Lane, Vec3x};
@@ -13,6 +17,8 @@ use crate::rotation::{self, Rotation};
 
 /// Translation, rotation and scale of a joint against its parent (or of the whole against the world).
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "bevy", derive(Reflect))]
+#[cfg_attr(feature = "bevy", reflect(Debug, Default, PartialEq, Clone))]
 pub struct JointTransform {
     /// In the parent's space, in the parent's units (metres unless an ancestor is scaled).
     pub translation: Vec3,
@@ -239,11 +245,15 @@ pub fn compose_model_into(
 ///
 /// The engine reads it and never writes it. A clip-driven actor samples its clip instead.
 #[derive(Component, Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "bevy", derive(Reflect))]
+#[cfg_attr(feature = "bevy", reflect(Component, Debug, PartialEq, Clone))]
 pub struct AnimatedPose(pub Vec<JointTransform>);
 
 /// The pose of an actor to show: one transform per joint against its parent, in the rig's joint order; right after the
 /// frame ran, with the rotations of the swing joints in place.
 #[derive(Component, Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "bevy", derive(Reflect))]
+#[cfg_attr(feature = "bevy", reflect(Component, Debug, PartialEq, Clone))]
 pub struct LocalPose(pub Vec<JointTransform>);
 
 /// The model transforms of [`LocalPose`], in the rig's joint order. Optional: actors that carry it get it filled.
@@ -254,6 +264,8 @@ pub struct ModelPose(pub Vec<ModelTransform>);
 ///
 /// A joint is named in a warning once, when it first goes wrong.
 #[derive(Component, Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "bevy", derive(Reflect))]
+#[cfg_attr(feature = "bevy", reflect(Component, Debug, Default, PartialEq, Clone))]
 pub struct PoseHealth {
     /// Invalid this frame, ascending.
     pub invalid: Vec<usize>,

@@ -4,6 +4,10 @@
 //! `--profile`.
 
 use bevy_ecs::component::Component;
+#[cfg(feature = "bevy")]
+use bevy_ecs::reflect::ReflectComponent;
+#[cfg(feature = "bevy")]
+use bevy_reflect::{Reflect, std_traits::ReflectDefault};
 #[cfg(feature = "rig_files")]
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +18,8 @@ pub const MOST_SUBSTEPS: u32 = 1000;
 
 /// Switches of the solver.
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "bevy", derive(Reflect))]
+#[cfg_attr(feature = "bevy", reflect(Component, Debug, Default, PartialEq, Clone))]
 #[cfg_attr(feature = "rig_files", derive(Serialize, Deserialize))]
 #[cfg_attr(
     feature = "rig_files",
@@ -88,6 +94,8 @@ impl SwingProfile {
 
 /// How a frame is divided into substeps. `[T1]` `[T2]`
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "bevy", derive(Reflect))]
+#[cfg_attr(feature = "bevy", reflect(Debug, Default, PartialEq, Clone))]
 #[cfg_attr(feature = "rig_files", derive(Serialize, Deserialize))]
 #[cfg_attr(feature = "rig_files", serde(rename_all = "snake_case"))]
 pub enum SubstepPolicy {
@@ -100,6 +108,8 @@ pub enum SubstepPolicy {
 
 /// Which rotation the stiffness pulls along. `[S3]`
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "bevy", derive(Reflect))]
+#[cfg_attr(feature = "bevy", reflect(Debug, Default, PartialEq, Clone))]
 #[cfg_attr(feature = "rig_files", derive(Serialize, Deserialize))]
 #[cfg_attr(feature = "rig_files", serde(rename_all = "snake_case"))]
 pub enum DeltaPolicy {
@@ -116,6 +126,8 @@ pub enum DeltaPolicy {
 
 /// How root motion reaches the particles. `[S1]`
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "bevy", derive(Reflect))]
+#[cfg_attr(feature = "bevy", reflect(Debug, Default, PartialEq, Clone))]
 #[cfg_attr(feature = "rig_files", derive(Serialize, Deserialize))]
 #[cfg_attr(feature = "rig_files", serde(rename_all = "snake_case"))]
 pub enum RootPolicy {
@@ -130,6 +142,8 @@ pub enum RootPolicy {
 
 /// Which pose rest directions and limits follow. `[5.5]`
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "bevy", derive(Reflect))]
+#[cfg_attr(feature = "bevy", reflect(Debug, Default, PartialEq, Clone))]
 #[cfg_attr(feature = "rig_files", derive(Serialize, Deserialize))]
 #[cfg_attr(feature = "rig_files", serde(rename_all = "snake_case"))]
 pub enum RestPose {
@@ -142,6 +156,8 @@ pub enum RestPose {
 
 /// In which order the joints of a depth and the substeps of a frame run. `[5.2]`
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "bevy", derive(Reflect))]
+#[cfg_attr(feature = "bevy", reflect(Debug, Default, PartialEq, Clone))]
 #[cfg_attr(feature = "rig_files", derive(Serialize, Deserialize))]
 #[cfg_attr(feature = "rig_files", serde(rename_all = "snake_case"))]
 pub enum JointOrder {
@@ -155,6 +171,8 @@ pub enum JointOrder {
 
 /// Whether inertia is scaled with the forces. `[S7]`
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "bevy", derive(Reflect))]
+#[cfg_attr(feature = "bevy", reflect(Debug, Default, PartialEq, Clone))]
 #[cfg_attr(feature = "rig_files", derive(Serialize, Deserialize))]
 #[cfg_attr(feature = "rig_files", serde(rename_all = "snake_case"))]
 pub enum InertiaPolicy {
@@ -167,6 +185,8 @@ pub enum InertiaPolicy {
 
 /// How forces move particles. `[S7]`
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "bevy", derive(Reflect))]
+#[cfg_attr(feature = "bevy", reflect(Debug, Default, PartialEq, Clone))]
 #[cfg_attr(feature = "rig_files", derive(Serialize, Deserialize))]
 #[cfg_attr(feature = "rig_files", serde(rename_all = "snake_case"))]
 pub enum ForcePolicy {
@@ -181,6 +201,8 @@ pub enum ForcePolicy {
 
 /// When two lines count as parallel. `[X4]`
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "bevy", derive(Reflect))]
+#[cfg_attr(feature = "bevy", reflect(Debug, Default, PartialEq, Clone))]
 #[cfg_attr(feature = "rig_files", derive(Serialize, Deserialize))]
 #[cfg_attr(feature = "rig_files", serde(rename_all = "snake_case"))]
 pub enum ParallelEpsilon {
@@ -193,6 +215,8 @@ pub enum ParallelEpsilon {
 
 /// How a line collider that is pushed at one place moves its particle. `[X5]`
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "bevy", derive(Reflect))]
+#[cfg_attr(feature = "bevy", reflect(Debug, Default, PartialEq, Clone))]
 #[cfg_attr(feature = "rig_files", derive(Serialize, Deserialize))]
 #[cfg_attr(feature = "rig_files", serde(rename_all = "snake_case"))]
 pub enum LinePush {

@@ -2,7 +2,11 @@
 
 use bevy_ecs::component::Component;
 use bevy_ecs::entity::Entity;
+#[cfg(feature = "bevy")]
+use bevy_ecs::reflect::ReflectComponent;
 use bevy_ecs::world::World;
+#[cfg(feature = "bevy")]
+use bevy_reflect::Reflect;
 use thiserror::Error;
 
 use crate::chain::ChainLayer;
@@ -17,6 +21,8 @@ mod needed;
 
 /// One joint of a rig.
 #[derive(Component, Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "bevy", derive(Reflect))]
+#[cfg_attr(feature = "bevy", reflect(Component, Debug, PartialEq, Clone))]
 pub struct Joint {
     /// Its name in the file; may be empty, doubled, or any Unicode.
     pub name: String,
@@ -261,17 +267,23 @@ fn channel_fault(before: &[ChannelSet], set: &ChannelSet) -> Option<&'static str
 /// Joint entities carry [`Joint`] and, where they swing, [`SwingJoint`]; colliders are entities of their own. Editing a
 /// component recompiles the rig before the next frame.
 #[derive(Component, Clone, Debug)]
+#[cfg_attr(feature = "bevy", derive(Reflect), reflect(Component, Debug, Clone))]
 pub struct RigParts {
     /// One per joint, parents first.
+    #[entities]
     pub joints: Vec<Entity>,
     /// The joint entities that swing, in the rig's order; one whose [`SwingJoint`] was removed is passed over, and one
     /// that was given a [`SwingJoint`] later comes behind, in joint order.
+    #[entities]
     pub swing: Vec<Entity>,
     /// The entities of the static colliders, in the rig's order; a despawned one is passed over.
+    #[entities]
     pub colliders: Vec<Entity>,
     /// The entities of the chain layers, in the rig's order; a despawned one is passed over.
+    #[entities]
     pub layers: Vec<Entity>,
     /// The entities of the drivers, in the rig's order; a despawned one is passed over.
+    #[entities]
     pub drivers: Vec<Entity>,
     /// See [`Rig::metres_per_unit`].
     pub metres_per_unit: f32,

@@ -5,7 +5,11 @@
 //! rate, and a frame shows a blend of the last two substeps.
 
 use bevy_ecs::component::Component;
+#[cfg(feature = "bevy")]
+use bevy_ecs::reflect::{ReflectComponent, ReflectResource};
 use bevy_ecs::resource::Resource;
+#[cfg(feature = "bevy")]
+use bevy_reflect::{Reflect, std_traits::ReflectDefault};
 
 use crate::profile::{DeltaPolicy, MOST_PREWARM, SubstepPolicy, SwingProfile};
 
@@ -33,6 +37,8 @@ pub fn step_factor(seconds: f32) -> f32 {
 
 /// The host's clock: what time the frame about to run ends at.
 #[derive(Resource, Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "bevy", derive(Reflect))]
+#[cfg_attr(feature = "bevy", reflect(Resource, Debug, Default, PartialEq, Clone))]
 pub struct FrameClock {
     /// Seconds since the host began. Never decreases.
     pub now: f64,
@@ -42,15 +48,20 @@ pub struct FrameClock {
 /// it does), 2 twice as fast*. Its clips, its wind and its particles go by that time. What is negative or not finite
 /// counts as 0.
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "bevy", derive(Reflect))]
+#[cfg_attr(feature = "bevy", reflect(Component, Debug, PartialEq, Clone))]
 pub struct TimeScale(pub f64);
 
 /// An actor whose time stands still: it shows what it showed. What it moves in the world meanwhile is not felt later.
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "bevy", derive(Reflect))]
+#[cfg_attr(feature = "bevy", reflect(Component, Debug, Default, PartialEq, Clone))]
 pub struct SwingPaused;
 
 /// Where an actor's time lies on the host's: a line that is drawn anew when its slope changes, so that no sum of scaled
 /// frames can drift, and that is the host's own as long as nobody scales it.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "bevy", derive(Reflect))]
 pub struct TimeLine {
     /// The host's time where the line begins, seconds.
     host: f64,
@@ -93,6 +104,8 @@ impl TimeLine {
 
 /// The clock of an actor. What it calls the host's time is the actor's own where [`TimeScale`] or [`SwingPaused`] part them.
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "bevy", derive(Reflect))]
+#[cfg_attr(feature = "bevy", reflect(Component, Debug, Default, PartialEq, Clone))]
 pub struct ActorClock {
     /// The host's time at the last reset; `None`: the next frame resets the actor.
     pub started: Option<f64>,
@@ -147,7 +160,7 @@ pub struct FrameSchedule {
     pub poses: Vec<PosePoint>,
     /// Time of the frame on the actor's clock, seconds: when the pose is shown.
     pub shown: f64,
-    /// Where between the results of the last two substeps (0, 1) the frame lies.
+    /// Where between the results of the last two substeps (0, 1) the frame lies; an idle frame lies where the last did.
     pub blend: f32,
     /// Time dropped by the cap in this frame, seconds.
     pub dropped: f64,
@@ -209,7 +222,6 @@ impl ActorClock {
         schedule.substeps.clear();
         schedule.poses.clear();
         schedule.dropped = 0.0;
-        schedule.blend = 1.0;
         schedule.notice = None;
         let same_policy = self.policy == profile.substeps;
         let Some(started) = self.started.filter(|_| same_policy) else {
@@ -222,6 +234,7 @@ impl ActorClock {
         if schedule.idle {
             return;
         }
+        schedule.blend = 1.0;
         match profile.substeps {
             SubstepPolicy::Fixed => self.cut_fixed(started, now, elapsed, profile, schedule),
             SubstepPolicy::Frame => self.cut_frame(started, now, elapsed, profile, schedule),
@@ -243,6 +256,7 @@ impl ActorClock {
         };
         schedule.idle = false;
         schedule.reset = true;
+        schedule.blend = 1.0;
         schedule.shown = 0.0;
         schedule.poses.push(PosePoint {
             time: 0.0,
@@ -475,5 +489,11 @@ mod tests {
         clock.schedule(1.0, &SwingProfile::default(), &mut schedule);
         assert!(schedule.idle && schedule.substeps.is_empty());
         assert_eq!(clock, before);
+        // What is shown between two substeps stays there.
+        clock.schedule(1.01, &SwingProfile::default(), &mut schedule);
+        let blend = schedule.blend;
+        assert!(0.0 < blend && blend < 1.0, "{blend}");
+        clock.schedule(1.01, &SwingProfile::default(), &mut schedule);
+        assert!(schedule.idle && schedule.blend == blend);
     }
 }

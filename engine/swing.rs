@@ -1,12 +1,18 @@
 //! Swing joints: the parameters of a joint that moves by itself and of its actor, and what it did. `[5.1]`
 
 use bevy_ecs::component::Component;
+#[cfg(feature = "bevy")]
+use bevy_ecs::reflect::ReflectComponent;
 use bevy_math::{Quat, Vec3};
+#[cfg(feature = "bevy")]
+use bevy_reflect::{Reflect, std_traits::ReflectDefault};
 
 use crate::collider::Collider;
 
 /// What moves at a swing joint.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "bevy", derive(Reflect))]
+#[cfg_attr(feature = "bevy", reflect(Debug, Default, PartialEq, Clone))]
 pub enum Motion {
     /// The joint turns about its origin; its particle is the tip of its bone.
     #[default]
@@ -17,6 +23,8 @@ pub enum Motion {
 
 /// Where a swing joint's bone ends when the rig does not say it by a child.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "bevy", derive(Reflect))]
+#[cfg_attr(feature = "bevy", reflect(Debug, Default, PartialEq, Clone))]
 pub enum Tip {
     /// The first child that is a swing joint, else the first child; without children the joint is passive.
     #[default]
@@ -36,6 +44,7 @@ pub enum Tip {
 ///
 /// Per axis; degrees for [`Motion::Swing`], millimetres for [`Motion::Slide`].
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "bevy", derive(Reflect), reflect(Debug, PartialEq, Clone))]
 pub struct Limit {
     /// Lower ends, x y z.
     pub low: Vec3,
@@ -45,6 +54,7 @@ pub struct Limit {
 
 /// Another swing joint that the limit's middle follows. `[V2]`
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "bevy", derive(Reflect), reflect(Debug, PartialEq, Clone))]
 pub struct ReferenceLimit {
     /// Index of the reference joint in the rig; it must be a swing joint.
     pub joint: usize,
@@ -56,6 +66,8 @@ pub struct ReferenceLimit {
 ///
 /// Defaults are those of a soft strand of hair; see each field.
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "bevy", derive(Reflect))]
+#[cfg_attr(feature = "bevy", reflect(Component, Debug, PartialEq, Clone))]
 pub struct SwingJoint {
     /// Index of the joint in the rig.
     pub joint: usize,
@@ -131,6 +143,8 @@ impl SwingJoint {
 
 /// What an actor as a whole has. `[5.1]`
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "bevy", derive(Reflect))]
+#[cfg_attr(feature = "bevy", reflect(Component, Debug, Default, PartialEq, Clone))]
 pub struct ActorProperties {
     /// Share of the swing in the pose, 0 to 1: *0 shows the animation, 1 the swing*. Default 1. `[V5]`
     pub weight: f32,
@@ -165,15 +179,20 @@ impl Default for ActorProperties {
 /// ([`crate::clip::TrackValues::BakeWeight`]), and where there is none [`SwingJoint::bake_weight`]. Between two frames
 /// they move linearly, as the host's poses do.
 #[derive(Component, Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "bevy", derive(Reflect))]
+#[cfg_attr(feature = "bevy", reflect(Component, Debug, Default, PartialEq, Clone))]
 pub struct BakeWeights(pub Vec<f32>);
 
 /// What the swing joints of an actor did, in the order of the rig's swing joints. Optional: actors that carry it get it
 /// filled. Entries of passive and inactive joints are `None`.
 #[derive(Component, Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "bevy", derive(Reflect))]
+#[cfg_attr(feature = "bevy", reflect(Component, Debug, Default, PartialEq, Clone))]
 pub struct SwingReadout(pub Vec<Option<SwingResult>>);
 
 /// What one swing joint did.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "bevy", derive(Reflect), reflect(Debug, PartialEq, Clone))]
 pub struct SwingResult {
     /// Its particle, model space, metres, at the frame's time.
     pub particle: Vec3,

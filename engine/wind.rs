@@ -11,7 +11,11 @@
 //! version is pinned, because its numbers are part of the result.
 
 use bevy_ecs::component::Component;
+#[cfg(feature = "bevy")]
+use bevy_ecs::reflect::ReflectComponent;
 use bevy_math::{Vec3, ops};
+#[cfg(feature = "bevy")]
+use bevy_reflect::{Reflect, std_traits::ReflectDefault};
 use fastnoise_lite::{FastNoiseLite, NoiseType};
 
 /// The wind that an actor stands in. Optional: without it the air is still.
@@ -19,6 +23,8 @@ use fastnoise_lite::{FastNoiseLite, NoiseType};
 /// Strength 1 on a swing joint with `wind` 1 moves its particle by 2/3 m per substep, so useful strengths are some
 /// thousandths. Time is the host's, so that neighbours feel a gust together whenever they were spawned.
 #[derive(Component, Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "bevy", derive(Reflect))]
+#[cfg_attr(feature = "bevy", reflect(Component, Debug, Default, PartialEq, Clone))]
 pub struct Wind {
     /// Where it blows to, world space, unit. Default +X.
     pub direction: Vec3,
@@ -38,6 +44,7 @@ pub struct Wind {
 
 /// One octave of noise.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "bevy", derive(Reflect), reflect(Debug, PartialEq, Clone))]
 pub struct Octave {
     /// Strength, dimensionless.
     pub power: f32,
@@ -47,6 +54,7 @@ pub struct Octave {
 
 /// A regular gust: a sine of time.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "bevy", derive(Reflect), reflect(Debug, PartialEq, Clone))]
 pub struct Gust {
     /// Strength at its height, dimensionless.
     pub amplitude: f32,
@@ -58,6 +66,7 @@ pub struct Gust {
 
 /// How noise moves with time. `[W1]`
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "bevy", derive(Reflect), reflect(Debug, PartialEq, Clone))]
 pub enum WindForm {
     /// It travels with the wind, at this speed in metres per second.
     Advected(f32),

@@ -1,7 +1,7 @@
 //! Binding: finds the joints of a character's rig below its root, as soon as they are there and whenever they change.
 //!
-//! `notice_changes` runs before animation, so that joints are seen at rest; `bind_characters` in
-//! [`FlounceSystems::Read`]. Both look at what changed only. A change below a root that leaves the rig's own joints as
+//! `notice_changes` runs before animation, so that joints are seen at rest; `notice_files` and `bind_characters` in
+//! [`FlounceSystems::Read`]. All look at what changed only. A change below a root that leaves the rig's own joints as
 //! they are (a sword in a hand) changes nothing.
 
 use std::collections::BTreeSet;
@@ -49,9 +49,14 @@ impl Plugin for SwingBindingPlugin {
             .before(AnimationSystems);
         app.add_systems(self.schedule, notice);
         let bind = bind_characters.run_if(|pending: Res<Pending>| !pending.roots.is_empty());
-        let systems = (bind, count_waiting).chain();
+        let systems = (notice_files, bind, count_waiting).chain();
         app.add_systems(self.schedule, systems.in_set(BindingSystems));
         app.configure_sets(self.schedule, BindingSystems.in_set(FlounceSystems::Read));
+        // What the asset server has loaded in this frame is there.
+        app.configure_sets(
+            self.schedule,
+            FlounceSystems::First.after(AssetEventSystems),
+        );
         app.add_observer(release_with_swing);
     }
 }
@@ -81,33 +86,21 @@ fn notice_changes(
     swings: Query<(Entity, Ref<Swing>)>,
     changed: Query<Entity, Or<(Changed<Children>, Changed<Name>, ChangedTarget)>>,
     mut orphaned: RemovedComponents<Children>,
-    mut events: MessageReader<AssetEvent<RigAsset>>,
     parents: Query<&ChildOf>,
     skeletons: Skeletons,
     unseen: Query<&Transform, Without<RestTransform>>,
 ) {
-    let mut files: BTreeSet<AssetId<RigAsset>> = BTreeSet::new();
-    for event in events.read() {
-        match event {
-            AssetEvent::Added { id } => files.insert(*id),
-            AssetEvent::Modified { id } => files.insert(*id) | pending.reloaded.insert(*id),
-            _ => false,
-        };
-    }
-    for (root, swing) in &swings {
-        if swing.is_changed() || files.contains(&swing.rig.id()) {
-            pending.roots.insert(root);
-        }
-    }
     if swings.is_empty() {
         orphaned.clear();
         return;
     }
+    let marked = swings.iter().filter(|(_, swing)| swing.is_changed());
+    pending.roots.extend(marked.map(|(root, _)| root));
     for entity in changed.iter().chain(orphaned.read()) {
-        let way = core::iter::once(entity).chain(parents.iter_ancestors(entity));
+        let mut way = core::iter::once(entity).chain(parents.iter_ancestors(entity));
         pending
             .roots
-            .extend(way.into_iter().find(|&above| swings.contains(above)));
+            .extend(way.find(|&above| swings.contains(above)));
     }
     for &root in &pending.roots {
         skeletons.walk(root, |joint, _| {
@@ -115,6 +108,29 @@ fn notice_changes(
                 commands.entity(joint).insert(RestTransform(*transform));
             }
         });
+    }
+}
+
+/// Notes the roots whose rig file was loaded, or loaded again.
+fn notice_files(
+    mut pending: ResMut<Pending>,
+    swings: Query<(Entity, &Swing)>,
+    mut events: MessageReader<AssetEvent<RigAsset>>,
+) {
+    let mut files: BTreeSet<AssetId<RigAsset>> = BTreeSet::new();
+    for event in events.read() {
+        if let AssetEvent::Added { id } | AssetEvent::Modified { id } = event {
+            files.insert(*id);
+        }
+        if let AssetEvent::Modified { id } = event {
+            pending.reloaded.insert(*id);
+        }
+    }
+    if !files.is_empty() {
+        let users = swings
+            .iter()
+            .filter(|(_, swing)| files.contains(&swing.rig.id()));
+        pending.roots.extend(users.map(|(root, _)| root));
     }
 }
 

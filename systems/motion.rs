@@ -7,6 +7,8 @@
 
 use bevy_ecs::prelude::*;
 use bevy_math::{Quat, Vec3};
+#[cfg(feature = "bevy")]
+use bevy_reflect::{Reflect, std_traits::ReflectDefault};
 
 use crate::account::{Term, Witness};
 use crate::crowd::{Crowds, Group, Seat, motion, particle};
@@ -19,6 +21,8 @@ use crate::systems::substeps::Pass;
 
 /// Where the actor stands in the world. Gravity, wind and forces are turned into its space, and its motion is felt.
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "bevy", derive(Reflect))]
+#[cfg_attr(feature = "bevy", reflect(Component, Debug, Default, PartialEq, Clone))]
 pub struct WorldFromActor {
     /// Metres.
     pub translation: Vec3,
@@ -79,6 +83,8 @@ impl WorldFromActor {
 /// Tells that an actor's next change of place is no motion: its particles come along. Trigger it on the actor before
 /// the frame, `world.trigger(Teleport { entity })`.
 #[derive(EntityEvent, Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "bevy", derive(Reflect))]
+#[cfg_attr(feature = "bevy", reflect(Event, Debug, PartialEq, Clone))]
 pub struct Teleport {
     /// The actor.
     pub entity: Entity,
@@ -86,6 +92,8 @@ pub struct Teleport {
 
 /// Puts an actor's particles at rest in the next frame and lets them settle. `[S10]`
 #[derive(EntityEvent, Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "bevy", derive(Reflect))]
+#[cfg_attr(feature = "bevy", reflect(Event, Debug, PartialEq, Clone))]
 pub struct Reset {
     /// The actor.
     pub entity: Entity,
@@ -93,6 +101,8 @@ pub struct Reset {
 
 /// What is known of an actor's way.
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "bevy", derive(Reflect))]
+#[cfg_attr(feature = "bevy", reflect(Component, Debug, Default, PartialEq, Clone))]
 pub struct ActorMotion {
     /// Where it stood at the last frame that was not empty.
     pub before: Option<WorldFromActor>,

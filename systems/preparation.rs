@@ -8,6 +8,8 @@ use std::sync::Arc;
 use bevy_ecs::change_detection::DetectChanges;
 use bevy_ecs::prelude::*;
 use bevy_math::Vec3;
+#[cfg(feature = "bevy")]
+use bevy_reflect::Reflect;
 
 use super::FrameSystems;
 use super::footing::place_anchors;
@@ -32,6 +34,8 @@ use crate::wind::{Wind, WindField};
 
 /// An instance of a rig: an entity that swings.
 #[derive(Component, Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "bevy", derive(Reflect))]
+#[cfg_attr(feature = "bevy", reflect(Component, Debug, PartialEq, Clone))]
 #[require(
     ActorProperties,
     SwingProfile,
@@ -42,6 +46,7 @@ use crate::wind::{Wind, WindField};
 )]
 pub struct Actor {
     /// The entity that carries [`RigParts`].
+    #[entities]
     pub rig: Entity,
 }
 

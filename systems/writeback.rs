@@ -104,6 +104,12 @@ fn shown_result(slot: &Slot, state: &ActorState, place: usize) -> Shown {
     }
 }
 
+/// Where the particle of the swing joint at `place` of the plan is shown, model space, metres; a frame that takes no time
+/// shows it where the last did. `[T2]`
+pub fn shown_particle(slot: &Slot, state: &ActorState, place: usize) -> Vec3 {
+    shown_result(slot, state, place).particle.into()
+}
+
 /// The local translation of a slide joint in the file's units. `[V3]`
 fn slid(swing: &SwingPlan, shown: &Shown) -> Option<Vec3> {
     let slide = swing.slide.as_ref()?;
