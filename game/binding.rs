@@ -43,11 +43,7 @@ impl SwingBindingPlugin {
 impl Plugin for SwingBindingPlugin {
     fn build(&self, app: &mut App) {
         app.init_resource::<Pending>().init_resource::<SharedRigs>();
-        // What the asset server has loaded is known before anything is looked at.
-        let notice = notice_changes
-            .after(AssetEventSystems)
-            .before(AnimationSystems);
-        app.add_systems(self.schedule, notice);
+        app.add_systems(self.schedule, notice_changes.before(AnimationSystems));
         let bind = bind_characters.run_if(|pending: Res<Pending>| !pending.roots.is_empty());
         let systems = (notice_files, bind, count_waiting).chain();
         app.add_systems(self.schedule, systems.in_set(BindingSystems));
