@@ -136,9 +136,10 @@ fn lend<C: Component>(
     frames: &Range<usize>,
     frame: usize,
 ) {
-    let Some(mut who) = named(world, who).map(|who| world.entity_mut(who)) else {
+    let Some(entity) = named(world, who) else {
         return;
     };
+    let mut who = world.entity_mut(entity);
     if frame == frames.start {
         who.insert(component);
     } else if frame == frames.end {
