@@ -24,15 +24,17 @@ mod options;
 pub mod recording;
 mod session;
 
-pub use batch::{MOST_CLIPS, Simulated, simulate};
+pub use batch::{MOST_CLIPS, Simulated, Threads, simulate, simulate_on};
 pub use options::{BakeOptions, MOST_NUMBERS, check, check_size, count_frames, select_clips};
 
 use moved::moving_swings;
 use recording::Recording;
 
-/// Numbers of a rotation key.
+/// Room of a rotation key, in that of an f32.
 const ROTATION_WIDTH: usize = 4;
-/// Numbers of a key of a translation or a scale.
+/// Room of a rotation key in integers of 16 bits, in that of an f32.
+const QUANTIZED_WIDTH: usize = 2;
+/// Room of a key of a translation or a scale, in that of an f32.
 const VECTOR_WIDTH: usize = 3;
 /// A clip whose length is this near to a multiple of 1/60 s, in sixtieths, is one.
 const WHOLE_SIXTIETHS: f64 = 1e-3;
@@ -75,6 +77,9 @@ pub struct ClipReport {
     pub hashes: Vec<StateHash>,
     /// What was not finite and took its rest pose: descriptions of joints.
     pub invalid: Vec<String>,
+    /// The largest angle between a rotation key and what is read for it, radians; `None` where rotations are stored
+    /// as they are. See [`super::patch::QUANTIZATION_DEG`].
+    pub quantization: Option<f64>,
 }
 
 /// What a bake did, besides the files.
@@ -134,10 +139,30 @@ pub fn bake(
     out: &Path,
     progress: &(dyn Fn(u64) + Sync),
 ) -> Result<(Patched, BakeReport), Error> {
+    let simulated = simulate(rig, clips, options, progress)?;
+    put(container, rig, clips, options, out, simulated)
+}
+
+/// Puts what [`simulate`] recorded of `clips` on `rig` into the model's file: the second half of [`bake`], with the same
+/// arguments.
+///
+/// # Errors
+/// Those of [`patch()`].
+///
+/// # Panics
+/// If `simulated` is not of `rig`.
+pub fn put(
+    container: &Container,
+    rig: &Rig,
+    clips: &[Arc<Clip>],
+    options: &BakeOptions,
+    out: &Path,
+    simulated: Simulated,
+) -> Result<(Patched, BakeReport), Error> {
     let Simulated {
         recordings,
         busy_seconds,
-    } = simulate(rig, clips, options, progress)?;
+    } = simulated;
     let mut report = BakeReport {
         clips: Vec::with_capacity(clips.len()),
         joints: moving_joints(rig),
@@ -151,7 +176,7 @@ pub fn bake(
     for (clip, recording) in clips.iter().zip(recordings) {
         report.warnings.extend(open_loop(clip, &recording));
         report.clips.push(describe(rig, clip, &recording));
-        baked.push(bake_clip(rig, clip, recording, options.tolerance_deg));
+        baked.push(bake_clip(rig, clip, recording, options));
     }
     for (report, clip) in report.clips.iter_mut().zip(&baked) {
         let keys = |track: &BakedTrack| track.keys.as_ref().map_or(clip.times.len(), Vec::len);
@@ -159,8 +184,13 @@ pub fn bake(
     }
     let options = PatchOptions {
         strip_springs: options.strip_springs,
+        quantize: options.quantize,
     };
-    Ok((patch(container, &baked, options, out)?, report))
+    let patched = patch(container, &baked, options, out)?;
+    for (report, &error) in report.clips.iter_mut().zip(&patched.quantization) {
+        report.quantization = Some(error);
+    }
+    Ok((patched, report))
 }
 
 fn nothing_moves(rig: &Rig) -> Error {
@@ -234,6 +264,7 @@ fn describe(rig: &Rig, clip: &Clip, recording: &Recording) -> ClipReport {
             .iter()
             .map(|&joint| rig.describe(joint))
             .collect(),
+        quantization: None,
     }
 }
 
@@ -248,8 +279,14 @@ pub(super) fn for_file(rotations: &mut [[f32; 4]]) {
 }
 
 /// The recording as tracks of the file: rotations made unit, keys reduced.
-fn bake_clip(rig: &Rig, clip: &Clip, recording: Recording, tolerance_deg: f32) -> BakedClip {
+fn bake_clip(rig: &Rig, clip: &Clip, recording: Recording, options: &BakeOptions) -> BakedClip {
     let times = recording.times;
+    let tolerance_deg = options.tolerance_deg;
+    let rotation_width = if options.quantize {
+        QUANTIZED_WIDTH
+    } else {
+        ROTATION_WIDTH
+    };
     let tracks = recording.tracks.into_iter();
     let tracks = tracks.map(|(joint, mut values)| {
         let reduces = tolerance_deg > 0.0;
@@ -259,7 +296,7 @@ fn bake_clip(rig: &Rig, clip: &Clip, recording: Recording, tolerance_deg: f32) -
                 // A track with keys of its own needs times of its own: few dropped keys would make the file larger.
                 reduces
                     .then(|| reduce::rotation_keys(&times, rotations, tolerance_deg))
-                    .and_then(|kept| reduce::if_smaller(kept, times.len(), ROTATION_WIDTH))
+                    .and_then(|kept| reduce::if_smaller(kept, times.len(), rotation_width))
             }
             BakedValues::Translation(vectors) => {
                 let bound = reach(rig, joint, tolerance_deg);

@@ -10,11 +10,15 @@ use thiserror::Error;
 pub mod action_file;
 #[cfg(feature = "assets")]
 pub mod bake;
+#[cfg(feature = "assets")]
+pub mod batch;
 pub mod check;
 #[cfg(feature = "assets")]
 pub mod container;
 #[cfg(feature = "assets")]
 pub mod explain;
+#[cfg(feature = "assets")]
+pub mod farm;
 #[cfg(feature = "assets")]
 pub mod import;
 #[cfg(feature = "assets")]

@@ -15,7 +15,8 @@
 //! | joint of a rig | [`rig::Joint`]; where it swings [`swing::SwingJoint`] |
 //! | static collider of a rig | [`collider::StaticCollider`] |
 //! | chain layer, driver of a rig | [`chain::ChainLayer`], [`driver::Driver`] |
-//! | actor | [`systems::preparation::Actor`] with [`swing::ActorProperties`], [`profile::SwingProfile`], [`substep::ActorClock`], [`pose::PoseHealth`], [`systems::motion::WorldFromActor`] |
+//! | actor | [`systems::preparation::Actor`] with [`swing::ActorProperties`], [`profile::SwingProfile`], [`substep::ActorClock`], [`pose::PoseHealth`], [`systems::motion::WorldFromActor`]; on request [`substep::TimeScale`], [`substep::SwingPaused`] |
+//! | root of a character in a Bevy game | `game::Swing`, which makes it an actor with `game::SwingBones` once its joints are there |
 //! | its input | [`pose::AnimatedPose`], or [`clip::ClipPlayer`] which makes it clip-driven; on request [`layer::Layers`], [`foot::FootAnchors`], [`swing::BakeWeights`], [`wind::Wind`] |
 //! | its output | [`pose::LocalPose`]; on request [`pose::ModelPose`], [`channel::ChannelPose`], [`layer::LayerReadout`], [`swing::SwingReadout`], [`chain::ChainReadout`], [`foot::FootReadout`], [`foot::FootRecord`], [`account::Explanation`] |
 //!
@@ -27,7 +28,7 @@
 //! # Where to start
 //!
 //! [`systems::plugin::Headless`] for a World of its own, [`systems::plugin::FlouncePlugin`] in an `App`;
-//! `assets::bake` for files.
+//! `game::FlouncePlugins` for a Bevy game (feature `bevy`); `assets::bake` for a file, `assets::batch` for folders of them.
 
 pub mod account;
 pub mod action;

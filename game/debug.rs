@@ -53,7 +53,7 @@ pub struct SwingDebug {
     pub active: bool,
     /// Bones from where they start to their particles, and a cross at each particle. Default yes.
     pub bones: bool,
-    /// Static colliders, and those of swing joints that can hit anything. Default yes.
+    /// Static colliders, and those of swing joints: balls and lines, for no other shape on a particle hits. Default yes. `[X3]`
     pub colliders: bool,
     /// Where colliders of swing joints were hit in the last substep, with the normal. Default yes.
     pub contacts: bool,

@@ -39,7 +39,13 @@ fn lines_naming(folder: &str, words: &[&str], passed_over: &[&str]) -> Vec<Strin
 
 #[test]
 fn the_engine_knows_neither_systems_nor_files() {
-    let forbidden = ["crate::systems", "crate::assets", "std::fs", "std::time"];
+    let forbidden = [
+        "crate::systems",
+        "crate::assets",
+        "crate::game",
+        "std::fs",
+        "std::time",
+    ];
     // The crate's root declares its neighbours; the program uses everything.
     let passed_over = ["engine/lib.rs", "engine/main.rs", "engine/cli/"];
     let found = lines_naming("engine", &forbidden, &passed_over);
@@ -48,8 +54,29 @@ fn the_engine_knows_neither_systems_nor_files() {
 
 #[test]
 fn the_systems_know_no_files_and_no_clock() {
-    let forbidden = ["crate::assets", "std::fs", "std::time", "Instant"];
+    let forbidden = [
+        "crate::assets",
+        "crate::game",
+        "std::fs",
+        "std::time",
+        "Instant",
+    ];
     let found = lines_naming("systems", &forbidden, &[]);
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+#[test]
+fn files_know_no_game_and_a_game_knows_bevys_clock_only() {
+    let found = lines_naming("assets", &["crate::game"], &[]);
+    assert!(found.is_empty(), "{}", found.join("\n"));
+    let forbidden = [
+        "std::fs",
+        "std::time",
+        "Instant",
+        "&GlobalTransform",
+        "HashMap",
+    ];
+    let found = lines_naming("game", &forbidden, &[]);
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
@@ -66,7 +93,7 @@ fn no_simulation_code_uses_the_platforms_trigonometry_or_fuses() {
         "HashMap",
         "HashSet",
     ];
-    for folder in ["engine", "systems"] {
+    for folder in ["engine", "systems", "game"] {
         let found = lines_naming(folder, &forbidden, &[]);
         assert!(found.is_empty(), "{}", found.join("\n"));
     }
@@ -74,7 +101,7 @@ fn no_simulation_code_uses_the_platforms_trigonometry_or_fuses() {
 
 #[test]
 fn no_source_file_outgrows_its_room() {
-    for folder in ["engine", "systems", "assets"] {
+    for folder in ["engine", "systems", "assets", "game"] {
         for path in sources(folder) {
             let lines = std::fs::read_to_string(&path).unwrap().lines().count();
             assert!(

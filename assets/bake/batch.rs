@@ -27,6 +27,35 @@ pub struct Simulated {
     pub busy_seconds: f64,
 }
 
+/// The threads that clips are simulated on.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Threads<'p> {
+    /// The pool; `None`: the current one. A caller that is no thread of it waits and takes no part, so that the pool's
+    /// threads never hold one bake while they work on another.
+    pub pool: Option<&'p rayon::ThreadPool>,
+    /// How many of them this bake may count on: others are busy with other bakes. `None`: all.
+    pub share: Option<usize>,
+}
+
+impl Threads<'_> {
+    /// Into how many tasks the work is cut at least.
+    fn count(&self) -> usize {
+        let all = self.pool.map_or_else(
+            rayon::current_num_threads,
+            rayon::ThreadPool::current_num_threads,
+        );
+        self.share.unwrap_or(all)
+    }
+
+    /// Runs `spawn`, and everything that it spawns, to its end.
+    fn scope<'s>(&self, spawn: impl FnOnce(&rayon::ScopeFifo<'s>)) {
+        match self.pool {
+            Some(pool) => pool.in_place_scope_fifo(spawn),
+            None => rayon::in_place_scope_fifo(spawn),
+        }
+    }
+}
+
 /// Simulates `clips` on `rig` (the model's, with swing joints), on the threads of the current rayon pool.
 ///
 /// `progress` is called from several threads with the number of frames done since its last call.
@@ -35,6 +64,20 @@ pub struct Simulated {
 /// [`Error::Request`] when the options are out of range, no joint moves, a clip is too long (the first one is named) or
 /// all of them are too much together. What would fail does so before anything is simulated.
 pub fn simulate(
+    rig: &Rig,
+    clips: &[Arc<Clip>],
+    options: &BakeOptions,
+    progress: &(dyn Fn(u64) + Sync),
+) -> Result<Simulated, Error> {
+    simulate_on(Threads::default(), rig, clips, options, progress)
+}
+
+/// As [`simulate`], on `threads`; a recording has the same bits on any.
+///
+/// # Errors
+/// As [`simulate`].
+pub fn simulate_on(
+    threads: Threads<'_>,
     rig: &Rig,
     clips: &[Arc<Clip>],
     options: &BakeOptions,
@@ -58,10 +101,10 @@ pub fn simulate(
             })
         })
         .collect();
-    let tasks = share_out(requests?, &options.profile, rayon::current_num_threads());
+    let tasks = share_out(requests?, &options.profile, threads.count());
     let mut results = vec![(Vec::new(), 0.0); tasks.len()];
     // In the order they are in, the longest first: what is short fills the gaps at the end.
-    rayon::scope_fifo(|scope| {
+    threads.scope(|scope| {
         for (task, result) in tasks.iter().zip(&mut results) {
             scope.spawn_fifo(move |_| {
                 let begin = Instant::now();

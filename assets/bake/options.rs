@@ -37,6 +37,8 @@ pub struct BakeOptions {
     pub hashes: bool,
     /// See [`PatchOptions::strip_springs`].
     pub strip_springs: bool,
+    /// See [`PatchOptions::quantize`]. Keys are reduced before that: the two errors add up. Default no.
+    pub quantize: bool,
 }
 
 impl Default for BakeOptions {
@@ -52,6 +54,7 @@ impl Default for BakeOptions {
             profile: SwingProfile::default(),
             hashes: false,
             strip_springs: false,
+            quantize: false,
         }
     }
 }

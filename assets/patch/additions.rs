@@ -8,6 +8,8 @@ use crate::assets::patch::splice::Document;
 pub(super) const FLOAT: u32 = 5126;
 /// Component type of u8.
 pub(super) const UNSIGNED_BYTE: u32 = 5121;
+/// Component type of i16.
+pub(super) const SHORT: u32 = 5122;
 /// Component type of u16.
 pub(super) const UNSIGNED_SHORT: u32 = 5123;
 

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::assets::Error;
-use crate::assets::patch::additions::{Additions, FLOAT};
+use crate::assets::patch::additions::{Additions, FLOAT, SHORT};
+use crate::assets::patch::quantize::quantize;
 use crate::assets::patch::{BakedClip, BakedTarget, BakedTrack, BakedValues};
 use crate::clip::align_hemispheres;
 
@@ -39,11 +40,6 @@ impl BakedTrack {
             BakedValues::Scale(_) => "scale",
             BakedValues::Weights { .. } => "weights",
         }
-    }
-
-    /// Numbers per value.
-    fn width(&self) -> usize {
-        self.values.width()
     }
 
     /// Values before reduction.
@@ -178,10 +174,15 @@ fn check_values(track: &BakedTrack) -> Result<(), String> {
 }
 
 /// Upper bound of the bytes that `clips` take, whatever they share.
-pub(super) fn size(clips: &[BakedClip]) -> u64 {
+pub(super) fn size(clips: &[BakedClip], quantizes: bool) -> u64 {
     let track_size = |clip: &BakedClip, track: &BakedTrack| {
         let keys = track.keys.as_ref().map_or(clip.times.len(), Vec::len);
-        4 * (keys as u64) * (track.width() as u64 + u64::from(track.keys.is_some()))
+        let number = match track.values {
+            BakedValues::Rotation(_) if quantizes => 2,
+            _ => 4,
+        };
+        let time = if track.keys.is_some() { 4 } else { 0 };
+        keys as u64 * (number * track.values.width() as u64 + time)
     };
     let clip_size = |clip: &BakedClip| {
         let tracks: u64 = clip
@@ -194,19 +195,32 @@ pub(super) fn size(clips: &[BakedClip]) -> u64 {
     clips.iter().map(clip_size).sum()
 }
 
-/// Lays the keys of all clips out behind what the file has, each clip in a view of its own; the accessors per clip and
-/// track.
-pub(super) fn lay_out(clips: &[BakedClip], additions: &mut Additions) -> Vec<Vec<TrackAccessors>> {
-    let mut all = Vec::with_capacity(clips.len());
+/// What became of clips.
+pub(super) struct LaidOut {
+    /// The accessors per clip and track.
+    pub(super) tracks: Vec<Vec<TrackAccessors>>,
+    /// See [`super::Patched::quantization`].
+    pub(super) quantization: Vec<f64>,
+}
+
+/// Lays the keys of all clips out behind what the file has, each clip in a view of its own.
+pub(super) fn lay_out(clips: &[BakedClip], quantizes: bool, additions: &mut Additions) -> LaidOut {
+    let mut all = LaidOut {
+        tracks: Vec::with_capacity(clips.len()),
+        quantization: Vec::new(),
+    };
     for clip in clips {
         let start = additions.start_view();
         let mut writer = ClipWriter {
             start,
             additions,
             inputs: BTreeMap::new(),
+            error: quantizes.then_some(0.0),
         };
         let tracks = clip.tracks.iter();
-        all.push(tracks.map(|track| writer.track(clip, track)).collect());
+        let tracks = tracks.map(|track| writer.track(clip, track)).collect();
+        all.tracks.push(tracks);
+        all.quantization.extend(writer.error);
         if !clip.tracks.is_empty() {
             additions.end_view(start, "");
         }
@@ -221,6 +235,8 @@ struct ClipWriter<'k, 'c> {
     additions: &'k mut Additions,
     /// The time accessor of each key set that was written; `None` is all times.
     inputs: BTreeMap<Option<&'c [u32]>, usize>,
+    /// The largest angle that quantising turned a key by, radians; `None`: rotations stay f32.
+    error: Option<f64>,
 }
 
 impl<'c> ClipWriter<'_, 'c> {
@@ -240,16 +256,35 @@ impl<'c> ClipWriter<'_, 'c> {
                 input
             }
         };
-        let values = track.kept();
-        let (kind, count) = match track.values {
-            BakedValues::Rotation(_) => ("VEC4", values.len() / track.width()),
-            BakedValues::Translation(_) | BakedValues::Scale(_) => {
-                ("VEC3", values.len() / track.width())
+        let output = match (&track.values, self.error) {
+            (BakedValues::Rotation(values), Some(error)) => {
+                self.integers(&pick(values, track.keys.as_deref()), error)
             }
+            _ => self.floats(track),
+        };
+        TrackAccessors { input, output }
+    }
+
+    /// The values of `track` as they are.
+    fn floats(&mut self, track: &BakedTrack) -> usize {
+        let (values, width) = (track.kept(), track.values.width());
+        let (kind, count) = match track.values {
+            BakedValues::Rotation(_) => ("VEC4", values.len() / width),
+            BakedValues::Translation(_) | BakedValues::Scale(_) => ("VEC3", values.len() / width),
             BakedValues::Weights { .. } => ("SCALAR", values.len()),
         };
-        let output = self.accessor(&values, kind, count, "");
-        TrackAccessors { input, output }
+        self.accessor(&values, kind, count, "")
+    }
+
+    /// Rotations as normalised integers, 8 bytes each; `error` is the largest angle before.
+    fn integers(&mut self, rotations: &[[f32; 4]], error: f64) -> usize {
+        let quantized = quantize(rotations);
+        self.error = Some(error.max(quantized.error));
+        let numbers = quantized.stored.as_flattened().iter();
+        let bytes = numbers.flat_map(|number| number.to_le_bytes());
+        let count = rotations.len();
+        let rest = format!("\"normalized\":true,\"count\":{count},\"type\":\"VEC4\"");
+        self.additions.accessor(self.start, bytes, SHORT, &rest)
     }
 
     /// Appends `numbers` and an accessor over them; its index.

@@ -9,7 +9,8 @@
 //! - Each clip gets one buffer view (no stride, offsets that are multiples of 4). Tracks with the same keys share one
 //!   time accessor; tracks that were not reduced share the one of the clip. `min` and `max` are those of the stored
 //!   f32, printed so that reading gives the same bits. *glTF 2.0 §3.6.2.5*
-//! - Baked tracks are LINEAR. Neighbouring rotation keys have a non-negative dot product. `[B5]`
+//! - Baked tracks are LINEAR. Neighbouring rotation keys have a non-negative dot product. `[B5]` Rotations are f32, or
+//!   normalised integers of 16 bits where that was asked for (see `quantize`); everything else is f32.
 //! - A baked node that has a `matrix` gets translation, rotation and scale instead: *glTF 2.0 §3.5.3* wants it so for
 //!   animated nodes.
 //! - Primitives get other accessors of joints and weights, and lose the sets that they no longer need (see `weights`);
@@ -29,14 +30,20 @@ mod additions;
 mod channels;
 mod keys;
 mod output;
+mod quantize;
 mod splice;
 mod springs;
 pub(super) mod weights;
 mod write;
 
 use additions::Additions;
+use keys::LaidOut;
+pub use quantize::QUANTIZATION_DEG;
 use splice::Document;
-pub use write::{Written, refuse_same, same_place, write, write_file};
+pub use write::{Written, refuse_same, same_place, write, write_file, write_through};
+
+/// Part of the name of the file that takes the keys of a `.gltf`.
+const BAKED: &str = "baked";
 
 /// A clip with the simulated motion, ready to be written.
 #[derive(Clone, Debug, PartialEq)]
@@ -105,10 +112,13 @@ pub struct PatchOptions {
     /// Takes the spring bones of a VRM out, which a viewer would simulate on top of the baked motion. Default: they
     /// stay, with a warning, because whoever bakes one clip may still want them for others.
     pub strip_springs: bool,
+    /// Stores rotations as normalised integers of 16 bits, half the bytes: each key turns by at most
+    /// [`QUANTIZATION_DEG`], see [`Patched::quantization`]. Default: f32, bit for bit what was baked.
+    pub quantize: bool,
 }
 
 /// Files to be written by [`write()`].
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Patched {
     /// The bytes of the `.glb` or `.gltf`.
     pub main: Vec<u8>,
@@ -118,6 +128,9 @@ pub struct Patched {
     pub copies: Vec<FileCopy>,
     /// What the user should know, one sentence each.
     pub warnings: Vec<String>,
+    /// Per clip, the largest angle between a rotation key and what is read for it, radians, at most
+    /// [`QUANTIZATION_DEG`]; empty where rotations are stored as f32.
+    pub quantization: Vec<f64>,
 }
 
 /// A file that the model refers to.
@@ -150,17 +163,54 @@ pub fn patch(
     let mut warnings = Vec::new();
     keys::check(clips)?;
     channels::check_targets(&document, clips)?;
-    let home = output::Home::find(&document, container, out, "baked")?;
-    output::check_size(container, &home, keys::size(clips))?;
+    let home = output::Home::find(&document, container, out, BAKED)?;
+    output::check_size(container, &home, keys::size(clips, options.quantize))?;
 
     let mut additions = Additions::new(&document, &home)?;
-    let tracks = keys::lay_out(clips, &mut additions);
+    let LaidOut {
+        tracks,
+        quantization,
+    } = keys::lay_out(clips, options.quantize, &mut additions);
     let bytes = additions.add_to(&mut document)?;
     channels::connect(&mut document, clips, &tracks)?;
     channels::replace_matrices(&mut document, clips, &mut warnings)?;
     springs::treat(&mut document, options.strip_springs, &mut warnings)?;
     let copies = output::referenced_files(&document, container)?;
-    output::assemble(document, container, home, bytes, copies, warnings)
+    let patched = output::assemble(document, container, home, bytes, copies, warnings)?;
+    Ok(Patched {
+        quantization,
+        ..patched
+    })
+}
+
+/// What a bake of a model writes beside its main file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// Whether the keys go into a file of their own: those of a `.gltf` do.
+    pub keys_apart: bool,
+    /// The files that the model refers to, each once.
+    pub copies: Vec<FileCopy>,
+}
+
+impl Needs {
+    /// The name of the file that takes the keys of `out`, in its folder.
+    pub fn side_file(&self, out: &Path) -> Option<String> {
+        let names = self.copies.iter().map(|copy| copy.relative.as_path());
+        let free = || output::free_name(out, BAKED, &output::lower_case(names));
+        self.keys_apart.then(free)
+    }
+}
+
+/// What a bake of `container` will write beside its main file. Touches no file.
+///
+/// # Errors
+/// [`Error::Gltf`] when the file's JSON is not what patching depends on.
+pub fn needs(container: &Container) -> Result<Needs, Error> {
+    let document = Document::open(container)?;
+    Ok(Needs {
+        keys_apart: container.form == Form::Gltf,
+        copies: output::referenced_files(&document, container)?,
+    })
 }
 
 /// Whether `out` can be written, before the work that leads to it is done: its extension fits the container, and its

@@ -117,11 +117,20 @@ fn resources(document: &Document<'_>, key: &str) -> Result<Vec<Resource>, Error>
 ///
 /// It depends on nothing but its arguments. Names that differ in case only count as equal, as some systems have it.
 fn side_name(out: &Path, kind: &str, taken: &[&str]) -> String {
+    let paths: Vec<PathBuf> = taken.iter().filter_map(|uri| relative_path(uri)).collect();
+    free_name(out, kind, &lower_case(paths.iter().map(PathBuf::as_path)))
+}
+
+/// Paths as some systems compare them.
+pub(super) fn lower_case<'p>(paths: impl Iterator<Item = &'p Path>) -> BTreeSet<String> {
+    paths
+        .map(|path| path.to_string_lossy().to_lowercase())
+        .collect()
+}
+
+/// As [`side_name`], with the `taken` paths in lower case.
+pub(super) fn free_name(out: &Path, kind: &str, taken: &BTreeSet<String>) -> String {
     let stem = out.file_stem().unwrap_or_default().to_string_lossy();
-    let taken: BTreeSet<String> = taken
-        .iter()
-        .filter_map(|uri| Some(relative_path(uri)?.to_string_lossy().to_lowercase()))
-        .collect();
     let mut name = format!("{stem}.{kind}.bin");
     let mut number = 2_u32;
     while taken.contains(&name.to_lowercase()) {
@@ -210,18 +219,27 @@ pub(super) fn assemble(
     warnings: Vec<String>,
 ) -> Result<Patched, Error> {
     let mut side_files = Vec::new();
-    let mut bin = match home {
-        Home::Bin { .. } => container.buffers.first().cloned().flatten(),
+    let old = match home {
+        Home::Bin { .. } => container.buffers.first().and_then(Option::as_deref),
         Home::Embedded { .. } | Home::Side { .. } => None,
     };
+    // Models are large, and copied once: into the output.
+    let mut bin = old.map(|old| Bin {
+        old,
+        new: Vec::new(),
+    });
     if !new.is_empty() {
         let length = home.start() + new.len();
         match home {
             Home::Bin { start } => {
                 set_bin_length(&mut document, length)?;
-                let bin = bin.get_or_insert_default();
-                bin.resize(start, 0);
-                bin.extend_from_slice(&new);
+                let old = old.unwrap_or_default();
+                debug_assert_eq!(
+                    start,
+                    old.len().next_multiple_of(4),
+                    "new bytes are aligned"
+                );
+                bin = Some(Bin { old, new });
             }
             Home::Embedded { .. } => {
                 let data = BASE64_STANDARD.encode(&new);
@@ -241,13 +259,14 @@ pub(super) fn assemble(
     let json = document.finish();
     let main = match container.form {
         Form::Gltf => json.into_bytes(),
-        Form::Glb => glb(json.into_bytes(), bin)?,
+        Form::Glb => glb(json.into_bytes(), bin.as_ref())?,
     };
     Ok(Patched {
         main,
         side_files,
         copies,
         warnings,
+        quantization: Vec::new(),
     })
 }
 
@@ -271,26 +290,46 @@ fn push_buffer(document: &mut Document<'_>, length: usize, uri: &str) -> Result<
     )
 }
 
+/// The bytes of a BIN chunk.
+struct Bin<'a> {
+    /// Those of the model, padded with zeros where new ones follow.
+    old: &'a [u8],
+    new: Vec<u8>,
+}
+
+impl Bin<'_> {
+    fn len(&self) -> usize {
+        if self.new.is_empty() {
+            self.old.len()
+        } else {
+            self.old.len().next_multiple_of(4) + self.new.len()
+        }
+    }
+}
+
 /// A GLB of these chunks, padded as *glTF 2.0 §4.4.3* wants: JSON with spaces, BIN with zeros.
-fn glb(mut json: Vec<u8>, bin: Option<Vec<u8>>) -> Result<Vec<u8>, Error> {
+fn glb(mut json: Vec<u8>, bin: Option<&Bin<'_>>) -> Result<Vec<u8>, Error> {
     json.resize(json.len().next_multiple_of(4), b' ');
-    let bin_length = bin.as_ref().map_or(0, Vec::len);
+    let bin_length = bin.map_or(0, Bin::len);
     let length = glb_length(json.len() as u64, bin_length as u64)?;
     let length = if bin.is_none() { length - 8 } else { length };
     let mut out = Vec::with_capacity(length as usize);
     out.extend_from_slice(b"glTF");
     out.extend_from_slice(&2_u32.to_le_bytes());
     out.extend_from_slice(&length.to_le_bytes());
-    let mut chunk = |kind: [u8; 4], bytes: &[u8]| {
+    let mut chunk = |kind: [u8; 4], length: usize, parts: [&[u8]; 2]| {
         // Both fit: the length of the whole does.
-        out.extend_from_slice(&(bytes.len().next_multiple_of(4) as u32).to_le_bytes());
+        out.extend_from_slice(&(length.next_multiple_of(4) as u32).to_le_bytes());
         out.extend_from_slice(&kind);
-        out.extend_from_slice(bytes);
-        out.resize(out.len().next_multiple_of(4), 0);
+        for part in parts {
+            // Headers are multiples of 4, so that this aligns within the chunk.
+            out.extend_from_slice(part);
+            out.resize(out.len().next_multiple_of(4), 0);
+        }
     };
-    chunk(GLB_JSON, &json);
+    chunk(GLB_JSON, json.len(), [&json, &[]]);
     if let Some(bin) = bin {
-        chunk(GLB_BIN, &bin);
+        chunk(GLB_BIN, bin.len(), [bin.old, &bin.new]);
     }
     Ok(out)
 }

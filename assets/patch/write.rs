@@ -30,6 +30,21 @@ pub struct Written {
 /// [`Error::Request`] when a reference leads out of the model's folder, by `..` or by a link, and means another file
 /// from the output's folder, or when it means `out` itself. [`Error::Io`] when the system refuses.
 pub fn write(patched: &Patched, out: &Path, overwrite: bool) -> Result<Written, Error> {
+    write_through(patched, out, overwrite, None)
+}
+
+/// As [`write()`], with the temporary files in `scratch`, on the same file system; `None`: each in the folder of its file.
+///
+/// Who owns the folder `scratch` can clear it of what a killed process left there.
+///
+/// # Errors
+/// As [`write()`].
+pub fn write_through(
+    patched: &Patched,
+    out: &Path,
+    overwrite: bool,
+    scratch: Option<&Path>,
+) -> Result<Written, Error> {
     let folder = folder_of(out);
     let mut written = Written::default();
     let copies = needed_copies(&patched.copies, folder, out, &mut written.warnings)?;
@@ -54,14 +69,18 @@ pub fn write(patched: &Patched, out: &Path, overwrite: bool) -> Result<Written, 
         if let Some(parent) = to.parent() {
             fs::create_dir_all(parent).map_err(|error| Error::io(parent, "create", error))?;
         }
-        place(&to, overwrite, |file| io::copy(&mut from, file).map(|_| ()))?;
+        place(&to, overwrite, scratch, |file| {
+            io::copy(&mut from, file).map(|_| ())
+        })?;
         written.files.push(to);
     }
     for ((_, bytes), to) in patched.side_files.iter().zip(sides) {
-        place(&to, overwrite, |file| file.write_all(bytes))?;
+        place(&to, overwrite, scratch, |file| file.write_all(bytes))?;
         written.files.push(to);
     }
-    place(out, overwrite, |file| file.write_all(&patched.main))?;
+    place(out, overwrite, scratch, |file| {
+        file.write_all(&patched.main)
+    })?;
     written.files.push(out.to_path_buf());
     Ok(written)
 }
@@ -74,7 +93,7 @@ pub fn write_file(file: &Path, bytes: &[u8], overwrite: bool) -> Result<(), Erro
     if !overwrite && exists(file) {
         return Err(Error::Exists(file.to_path_buf()));
     }
-    place(file, overwrite, |to| to.write_all(bytes))
+    place(file, overwrite, None, |to| to.write_all(bytes))
 }
 
 /// The folder that `file` is in.
@@ -208,13 +227,15 @@ fn same_bytes(a: &Path, b: &Path) -> io::Result<bool> {
     }
 }
 
-/// Writes `to` by temporary file and rename.
+/// Writes `to` by temporary file, in `scratch` or else beside it, and rename.
 fn place(
     to: &Path,
     overwrite: bool,
+    scratch: Option<&Path>,
     fill: impl FnOnce(&mut NamedTempFile) -> io::Result<()>,
 ) -> Result<(), Error> {
-    let mut file = temporary(folder_of(to)).map_err(|error| Error::io(to, "create", error))?;
+    let mut file = temporary(scratch.unwrap_or_else(|| folder_of(to)))
+        .map_err(|error| Error::io(to, "create", error))?;
     fill(&mut file)
         .and_then(|()| file.as_file().sync_all())
         .map_err(|error| Error::io(to, "write", error))?;

@@ -8,9 +8,9 @@ use clap::Args;
 use flounce::assets::Error;
 use flounce::assets::bake::{self, BakeOptions, BakeReport, ClipReport};
 use flounce::assets::check::counted;
-use flounce::assets::patch::{self, Written};
+use flounce::assets::patch::{self, QUANTIZATION_DEG, Written};
 
-use super::profile::ProfileArguments;
+use super::baking::BakingArguments;
 use super::{Rigged, bytes, file_size, progress_bar, read_rigged, show_warnings, table};
 
 /// Simulate swing joints on a model's clips and write the motion into them.
@@ -22,7 +22,7 @@ use super::{Rigged, bytes, file_size, progress_bar, read_rigged, show_warnings, 
 #[command(after_help = "Examples:\n  \
     flounce bake fox.glb --rig fox_tail.ron -o fox_swinging.glb\n  \
     flounce bake hero.glb --rig hair.ron -o out.glb --clip walk --clip run --loop\n  \
-    flounce bake hero.gltf --rig hair.ron -o out.gltf --rate 30 --tolerance-deg 0.1\n  \
+    flounce bake hero.gltf --rig hair.ron -o out.gltf --rate 30 --tolerance-deg 0.1 --quantize\n  \
     flounce bake hero.glb --rig hair.ron -o out.glb --profile delta=current --profile prewarm=0")]
 pub struct BakeArguments {
     /// The model: .glb, .gltf or .vrm
@@ -34,27 +34,8 @@ pub struct BakeArguments {
     /// Default: MODEL.baked.EXT
     #[arg(short, long, value_name = "OUT")]
     output: Option<PathBuf>,
-    /// Bake only this clip, by name or #index; may be given several times
-    #[arg(long, value_name = "NAME")]
-    clip: Vec<String>,
-    /// Keys per second
-    #[arg(long, value_name = "HZ", default_value_t = 60.0)]
-    rate: f64,
-    /// The clips are loops: play each until its end meets its start
-    #[arg(long = "loop")]
-    looped: bool,
-    /// Length of the motion of a model without clips; others keep their own lengths [default: 2]
-    #[arg(long, value_name = "S")]
-    seconds: Option<f32>,
-    /// Drop keys as long as no joint turns by more than this (what slides may shift as far as that turns its distance
-    /// from its parent); 0 keeps all
-    #[arg(long, value_name = "DEG", default_value_t = 0.0)]
-    tolerance_deg: f32,
     #[command(flatten)]
-    profile: ProfileArguments,
-    /// Take VRM spring bones out of the output, which a viewer would simulate on top
-    #[arg(long)]
-    strip_springs: bool,
+    baking: BakingArguments,
     /// Print the hash of the state after every frame: #ANIMATION CLIP frame N HASH
     #[arg(long)]
     hashes: bool,
@@ -72,7 +53,10 @@ pub fn run(arguments: &BakeArguments) -> Result<ExitCode, Error> {
     let out = arguments.output.clone();
     let out = out.unwrap_or_else(|| super::default_output(&arguments.model, "baked"));
     // Said before the work is done, not after.
-    let profile = arguments.profile.profile()?;
+    let options = BakeOptions {
+        hashes: arguments.hashes,
+        ..arguments.baking.options()?
+    };
     patch::refuse_same(&out, &arguments.rig)?;
     if !arguments.force {
         patch::refuse_same(&out, &arguments.model)?;
@@ -89,20 +73,8 @@ pub fn run(arguments: &BakeArguments) -> Result<ExitCode, Error> {
         ..
     } = read_rigged(&arguments.model, &arguments.rig)?;
     patch::check_output(container.form, &out)?;
-    let defaults = BakeOptions::default();
-    let options = BakeOptions {
-        clips: arguments.clip.clone(),
-        rate_hz: arguments.rate,
-        looped: arguments.looped,
-        seconds: arguments.seconds.unwrap_or(defaults.seconds),
-        tolerance_deg: arguments.tolerance_deg,
-        hashes: arguments.hashes,
-        profile,
-        strip_springs: arguments.strip_springs,
-        ..defaults
-    };
     let clips = bake::select_clips(&model, &options)?;
-    if arguments.seconds.is_some() && !model.clips.is_empty() {
+    if arguments.baking.names_seconds() && !model.clips.is_empty() {
         show_warnings(&[
             "--seconds has no effect: the model has clips, which keep their lengths".to_owned(),
         ]);
@@ -122,8 +94,9 @@ pub fn run(arguments: &BakeArguments) -> Result<ExitCode, Error> {
     show_warnings(&written.warnings);
     print_hashes(&report);
     if !arguments.quiet {
-        print_clips(&report, options.looped);
+        print_clips(&report, &options);
         print_summary(&report, &written, before, begin.elapsed().as_secs_f64());
+        print_quantization(&report, options.tolerance_deg);
     }
     warn_invalid(&report);
     Ok(ExitCode::SUCCESS)
@@ -137,7 +110,7 @@ fn print_hashes(report: &BakeReport) {
     }
 }
 
-fn print_clips(report: &BakeReport, looped: bool) {
+fn print_clips(report: &BakeReport, options: &BakeOptions) {
     let mut header = vec![
         "clip",
         "seconds",
@@ -145,7 +118,10 @@ fn print_clips(report: &BakeReport, looped: bool) {
         "substeps",
         "largest deflection",
     ];
-    if looped {
+    if options.quantize {
+        header.push("16 bits");
+    }
+    if options.looped {
         header.extend(["passes", "seam mm", "seam mm/s"]);
     }
     let mut rows = vec![header.into_iter().map(str::to_owned).collect()];
@@ -171,6 +147,9 @@ fn row(clip: &ClipReport, joints: usize) -> Vec<String> {
         clip.substeps.to_string(),
         deflection,
     ];
+    if let Some(error) = clip.quantization {
+        row.push(format!("{:.4}°", error.to_degrees()));
+    }
     if let Some(seam) = clip.seam {
         row.push(seam.passes.to_string());
         row.push(format!("{:.3}", seam.position * 1e3));
@@ -196,6 +175,23 @@ fn print_summary(report: &BakeReport, written: &Written, before: u64, seconds: f
             bytes(before)
         );
     }
+}
+
+/// What storing rotations as integers turned them by, where they are.
+fn print_quantization(report: &BakeReport, tolerance_deg: f32) {
+    let errors = report.clips.iter().filter_map(|clip| clip.quantization);
+    let Some(largest) = errors.reduce(f64::max) else {
+        return;
+    };
+    let reduced = if tolerance_deg > 0.0 {
+        format!(", on top of the {tolerance_deg}° of --tolerance-deg")
+    } else {
+        String::new()
+    };
+    println!(
+        "rotations in 16 bits: keys turn by at most {:.4}° (never more than {QUANTIZATION_DEG}°){reduced}",
+        largest.to_degrees()
+    );
 }
 
 /// How many joints move, and how many of them only because drivers set them.

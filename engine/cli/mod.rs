@@ -11,9 +11,15 @@ use miette::{LabeledSpan, MietteDiagnostic, NamedSource, Report};
 use tracing_subscriber::EnvFilter;
 
 pub mod bake;
+pub mod baking;
+pub mod batch;
 pub mod check;
 pub mod explain;
+pub mod farm;
+pub mod merge;
+pub mod plan;
 pub mod pose;
+pub mod product;
 pub mod profile;
 pub mod run;
 pub mod skin;
@@ -34,7 +40,7 @@ pub fn start_log() {
 /// Shows an error on stderr; where a RON file is at fault, the place in it.
 ///
 /// Lines are wrapped for terminals only: programs that read stderr want a message in one line.
-pub fn show_error(error: Error) {
+pub fn show_error(error: &Error) {
     if !std::io::stderr().is_terminal() {
         // It fails only where another one is set, which nobody does.
         let _ = miette::set_hook(Box::new(|_| {
@@ -45,7 +51,7 @@ pub fn show_error(error: Error) {
     eprintln!("{:?}", report(error));
 }
 
-fn report(error: Error) -> Report {
+fn report(error: &Error) -> Report {
     let headline = error.to_string();
     let mut diagnostic = MietteDiagnostic::new(headline);
     let Error::Ron {
@@ -59,12 +65,12 @@ fn report(error: Error) -> Report {
     else {
         return Report::new(diagnostic);
     };
-    diagnostic.help = help;
-    let Some((at, length)) = label(&text, line, column) else {
+    diagnostic.help.clone_from(help);
+    let Some((at, length)) = label(text, *line, *column) else {
         return Report::new(diagnostic);
     };
     let label = LabeledSpan::new(Some("here".to_owned()), at, length);
-    let source = NamedSource::new(file.display().to_string(), text);
+    let source = NamedSource::new(file.display().to_string(), text.clone());
     Report::new(diagnostic.with_label(label)).with_source_code(source)
 }
 
@@ -232,7 +238,7 @@ mod tests {
             message: "found the end, expected `)`".to_owned(),
             help: None,
         };
-        format!("{:?}", report(error))
+        format!("{:?}", report(&error))
     }
 
     #[test]

@@ -109,6 +109,7 @@ fn spring_bones_stay_with_a_warning_or_go() {
     );
     let options = PatchOptions {
         strip_springs: true,
+        ..PatchOptions::default()
     };
     let stripped = patch(&container, &clips, options, Path::new("out.vrm")).unwrap();
     assert!(stripped.warnings.is_empty());
@@ -133,6 +134,7 @@ fn a_model_with_springs_only_loses_its_extension_lists() {
     let container = container(Form::Gltf, members, Vec::new());
     let options = PatchOptions {
         strip_springs: true,
+        ..PatchOptions::default()
     };
     let patched = patch(&container, &[], options, Path::new("out.gltf")).unwrap();
     let json = String::from_utf8(patched.main).unwrap();
@@ -151,6 +153,7 @@ fn the_springs_of_an_old_vrm_become_empty_lists() {
     );
     let options = PatchOptions {
         strip_springs: true,
+        ..PatchOptions::default()
     };
     let patched = patch(&container, &[], options, Path::new("out.vrm")).unwrap();
     let new = root(&parse(Path::new("out.vrm"), &patched.main));

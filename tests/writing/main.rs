@@ -23,6 +23,7 @@ mod claims;
 mod files;
 mod layout;
 mod models;
+mod quantized;
 
 use gltf::{list, parse, root};
 

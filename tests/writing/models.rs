@@ -33,7 +33,7 @@ fn gltf_files(folder: &Path, found: &mut Vec<PathBuf>) {
 }
 
 /// What the judges of `tests/judges` compare with.
-fn expectation(container: &Container, clips: &[BakedClip]) -> Value {
+fn expectation(container: &Container, clips: &[BakedClip], options: PatchOptions) -> Value {
     let root = root(container);
     let existing = list(&root, "animations").len();
     let clips = clips.iter().enumerate().map(|(i, clip)| {
@@ -52,21 +52,27 @@ fn expectation(container: &Container, clips: &[BakedClip]) -> Value {
         });
         json!({"animation": animation, "times": clip.times, "tracks": tracks.collect::<Vec<_>>()})
     });
-    json!({"input": container.file, "clips": clips.collect::<Vec<_>>()})
+    let clips: Vec<Value> = clips.collect();
+    json!({"input": container.file, "quantized": options.quantize, "clips": clips})
 }
 
 /// Leaves the output for the judges, in a folder of its own: models share names of files.
-fn keep_output(container: &Container, clips: &[BakedClip], folder: &Path) {
+pub fn keep_output(
+    container: &Container,
+    clips: &[BakedClip],
+    options: PatchOptions,
+    folder: &Path,
+) {
     std::fs::create_dir_all(folder).unwrap();
     let name = container.file.file_name().unwrap();
     let out = folder.join(name);
-    let patched = patch(container, clips, PatchOptions::default(), &out).unwrap();
+    let patched = patch(container, clips, options, &out).unwrap();
     write(&patched, &out, true).unwrap();
     let mut expected = name.to_owned();
     expected.push(".expected.json");
     std::fs::write(
         folder.join(expected),
-        expectation(container, clips).to_string(),
+        expectation(container, clips, options).to_string(),
     )
     .unwrap();
 }
@@ -89,7 +95,8 @@ fn exp_09_a_real_model_gains_the_baked_keys_and_nothing_else_changes() {
             file.display()
         );
         if let Ok(folder) = std::env::var("FLOUNCE_WRITING_OUT") {
-            keep_output(&container, &clips, &Path::new(&folder).join(i.to_string()));
+            let folder = Path::new(&folder).join(i.to_string());
+            keep_output(&container, &clips, PatchOptions::default(), &folder);
         }
     }
 }
