@@ -164,7 +164,7 @@ fn a_template_is_yaml_where_its_name_says_so() {
         "specificationVersion: \"jobtemplate-2023-09\"\n",
         "\n    default: 4\n",
         "\n          range: \"1-{{Param.Tasks}}\"\n",
-        "\n        data: |\n          set -euo pipefail\n",
+        "\n          data: |\n            set -euo pipefail\n",
     ] {
         assert!(yaml.contains(part), "{part:?} is not in\n{yaml}");
     }
