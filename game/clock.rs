@@ -2,28 +2,21 @@
 
 use bevy_app::{App, Plugin};
 use bevy_ecs::prelude::*;
-use bevy_ecs::schedule::{InternedScheduleLabel, ScheduleLabel};
+use bevy_ecs::schedule::InternedScheduleLabel;
 use bevy_time::Time;
 
 use super::binding::BindingSystems;
 use crate::substep::FrameClock;
-use crate::systems::plugin::FlounceSystems;
+use crate::systems::plugin::{FlounceSystems, in_schedule};
 
 /// Moves [`FrameClock`] along with `Time`: virtual time, and the fixed clock in schedules of the fixed loop. Without this
 /// plugin nothing moves but by [`crate::systems::plugin::advance_clock`].
 #[derive(Clone, Debug)]
 pub struct SwingClockPlugin {
-    pub(super) schedule: InternedScheduleLabel,
+    schedule: InternedScheduleLabel,
 }
 
-impl SwingClockPlugin {
-    /// In `schedule`, that of the [`crate::systems::plugin::FlouncePlugin`].
-    pub fn new(schedule: impl ScheduleLabel) -> Self {
-        Self {
-            schedule: schedule.intern(),
-        }
-    }
-}
+in_schedule!(SwingClockPlugin);
 
 impl Plugin for SwingClockPlugin {
     fn build(&self, app: &mut App) {

@@ -8,9 +8,9 @@
 //! Bones and the colliders on them are drawn in the pose shown, static colliders on the animated pose of the same frame,
 //! so that all of it stands where a mesh does. Contacts are those of the frame's last substep, up to 1/60 s away. `[T2]`
 
-use bevy_app::{App, Plugin, PostUpdate};
+use bevy_app::{App, Plugin};
 use bevy_ecs::prelude::*;
-use bevy_ecs::schedule::{InternedScheduleLabel, ScheduleLabel};
+use bevy_ecs::schedule::InternedScheduleLabel;
 use bevy_math::Vec3;
 use bevy_reflect::{Reflect, std_traits::ReflectDefault};
 
@@ -18,7 +18,7 @@ use super::swing::SwingBones;
 use crate::crowd::{Crowds, Seat};
 use crate::pose::{LocalPose, ModelTransform};
 use crate::systems::motion::WorldFromActor;
-use crate::systems::plugin::FlounceSystems;
+use crate::systems::plugin::{FlounceSystems, in_schedule};
 
 mod view;
 mod wire;
@@ -136,21 +136,7 @@ pub struct SwingDebugPlugin {
     schedule: InternedScheduleLabel,
 }
 
-impl Default for SwingDebugPlugin {
-    /// In `PostUpdate`.
-    fn default() -> Self {
-        Self::new(PostUpdate)
-    }
-}
-
-impl SwingDebugPlugin {
-    /// In `schedule`, that of the [`crate::systems::plugin::FlouncePlugin`].
-    pub fn new(schedule: impl ScheduleLabel) -> Self {
-        Self {
-            schedule: schedule.intern(),
-        }
-    }
-}
+in_schedule!(SwingDebugPlugin);
 
 impl Plugin for SwingDebugPlugin {
     fn build(&self, app: &mut App) {
@@ -224,7 +210,9 @@ pub fn list_debug_lines(
             actor,
             metres_from_model: placed.rigid(),
             // Without a scene the world is in metres.
-            metres_per_world: bones.map_or(1.0, |bones| bones.metres_per_world),
+            metres_per_world: bones
+                .and_then(|bones| bones.metres_per_world)
+                .unwrap_or(1.0),
         };
         view.draw(debug, &mut wire);
     }

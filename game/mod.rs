@@ -37,10 +37,12 @@ use bevy_ecs::schedule::{InternedScheduleLabel, ScheduleLabel};
 pub mod binding;
 pub mod clock;
 pub mod debug;
+mod fitting;
+mod joints;
+mod noticing;
 pub mod reflection;
 pub mod rig_asset;
 pub mod shared_rigs;
-mod skeleton;
 pub mod swing;
 pub mod transforms;
 
@@ -73,6 +75,9 @@ impl Default for FlouncePlugins {
 
 impl FlouncePlugins {
     /// In `schedule`: `FixedPostUpdate` for characters that move in steps of the fixed clock.
+    ///
+    /// Bevy's own animation runs in `PostUpdate`. In another schedule the swing is a frame behind it, and a clip that has tracks
+    /// for bones that swing wins over the swing: such characters belong in `PostUpdate`.
     pub fn new(schedule: impl ScheduleLabel) -> Self {
         Self {
             schedule: schedule.intern(),

@@ -1,13 +1,17 @@
 //! What a game puts on its entities, and what it finds there.
 
+use std::sync::Arc;
+
 use bevy_asset::Handle;
+use bevy_ecs::change_detection::Tick;
 use bevy_ecs::prelude::*;
 use bevy_reflect::Reflect;
 use bevy_reflect::prelude::ReflectDefault;
 use bevy_transform::components::Transform;
 
 use super::rig_asset::RigAsset;
-use crate::pose::JointTransform;
+use crate::driver::Driver;
+use crate::plan::Plan;
 
 /// Marks the root of a character, the entity that its scene is spawned on: what its rig file names below this entity
 /// swings.
@@ -81,8 +85,11 @@ pub enum SwingStatus {
     Bound,
 }
 
-/// The rest transform of a joint below a [`Swing`] root: what it had when it was first seen, before anything animated it.
-/// Put it there first where that is something else.
+/// The rest transform of a joint below a [`Swing`] root: what it had when it was first seen there, before the animation of
+/// that frame.
+///
+/// A root that is marked while its scene is animated already sees animated joints: put this on the joints first where that
+/// may be. It is read when joints are looked for; changing [`Swing`] makes that happen again.
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq, Reflect)]
 #[reflect(Component, Default)]
 pub struct RestTransform(pub Transform);
@@ -93,38 +100,71 @@ pub struct RestTransform(pub Transform);
 pub struct Attachment;
 
 /// The bones of a bound character: which entity is which joint of its rig.
-#[derive(Component, Clone, Debug, Default, PartialEq)]
+#[derive(Component, Clone, Debug, Default)]
+#[component(clone_behavior = Ignore)]
 pub struct SwingBones {
-    pub(super) bones: Vec<Bone>,
-    /// Engine metres per unit of the world that the root is in.
-    pub(super) metres_per_world: f32,
+    /// One per joint of the rig.
+    pub(super) entities: Vec<Entity>,
+    /// One per joint of the rig.
+    pub(super) marks: Vec<BoneMark>,
+    /// When the bones were read last.
+    pub(super) read_at: Option<Tick>,
+    /// When they were written last.
+    pub(super) written_at: Option<Tick>,
+    /// Says which joints are moved.
+    pub(super) plan: Option<Arc<Plan>>,
+    /// Engine metres per unit of the world that the root is in, once that is known.
+    pub(super) metres_per_world: Option<f32>,
     /// The rig's metres per unit of the file.
     pub(super) metres_per_unit: f32,
 }
 
-/// A joint of a character.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Bone {
-    pub entity: Entity,
+/// What is known of a bone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct BoneMark {
     /// Whether the swing or a driver sets it.
     pub moved: bool,
-    /// What was written last, as long as the entity still has it; its input is the pose's.
-    pub written: Option<JointTransform>,
+    /// Whether it shows what was written last, [`crate::pose::LocalPose`], unless somebody set it since.
+    pub written: bool,
 }
 
 impl SwingBones {
     /// The entity of joint `joint` of the rig.
     pub fn entity(&self, joint: usize) -> Option<Entity> {
-        self.bones.get(joint).map(|bone| bone.entity)
+        self.entities.get(joint).copied()
     }
 
     /// The joint of the rig that `entity` is.
     pub fn joint(&self, entity: Entity) -> Option<usize> {
-        self.bones.iter().position(|bone| bone.entity == entity)
+        self.entities.iter().position(|&bone| bone == entity)
     }
 
     /// One per joint of the rig, in joint order.
-    pub fn entities(&self) -> impl Iterator<Item = Entity> + '_ {
-        self.bones.iter().map(|bone| bone.entity)
+    pub fn entities(&self) -> &[Entity] {
+        &self.entities
+    }
+
+    /// Marks the joints that `plan` moves.
+    pub(super) fn follow(&mut self, plan: &Arc<Plan>) {
+        if let Some(known) = &self.plan
+            && Arc::ptr_eq(known, plan)
+        {
+            return;
+        }
+        self.plan = Some(Arc::clone(plan));
+        for mark in &mut self.marks {
+            mark.moved = false;
+        }
+        let swings = plan.swings.iter().map(|swing| swing.joint);
+        let driven = plan.drivers.iter().flat_map(Driver::sets);
+        for joint in swings.chain(driven) {
+            self.marks[joint].moved = true;
+        }
+    }
+
+    /// Whether a transform changed at `changed` was set by somebody else after it was written.
+    pub(super) fn is_set_since_written(&self, changed: Tick, now: Tick) -> bool {
+        let since = self.written_at;
+        since.is_none_or(|written| changed.is_newer_than(written, now))
     }
 }

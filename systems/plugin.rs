@@ -2,7 +2,7 @@
 //!
 //! Both register the same stages by [`add_stages`]. What works in one and not in the other is a bug.
 
-use bevy_app::{AnimationSystems, App, Plugin, PostUpdate};
+use bevy_app::{AnimationSystems, App, Plugin};
 use bevy_ecs::prelude::*;
 use bevy_ecs::schedule::{
     InternedScheduleLabel, LogLevel, ScheduleBuildSettings, ScheduleLabel, SingleThreadedExecutor,
@@ -64,6 +64,30 @@ pub fn advance_clock(clock: &mut FrameClock, seconds: f64) -> Result<(), ClockEr
     Ok(())
 }
 
+/// Gives a plugin with a field `schedule` its constructors.
+macro_rules! in_schedule {
+    ($plugin:ident) => {
+        impl Default for $plugin {
+            /// In `PostUpdate`.
+            fn default() -> Self {
+                Self::new(bevy_app::PostUpdate)
+            }
+        }
+
+        impl $plugin {
+            /// In `schedule`, one for all of flounce's plugins: `FixedPostUpdate` for characters that move in steps of the
+            /// fixed clock.
+            pub fn new(schedule: impl bevy_ecs::schedule::ScheduleLabel) -> Self {
+                Self {
+                    schedule: bevy_ecs::schedule::ScheduleLabel::intern(&schedule),
+                }
+            }
+        }
+    };
+}
+#[cfg(feature = "bevy")]
+pub(crate) use in_schedule;
+
 /// Where [`FlouncePlugin`] runs, in running order; in `PostUpdate` after `AnimationSystems` and before transforms are
 /// propagated. [`Self::First`] and [`Self::Last`] are empty: they are for systems of yours.
 #[derive(SystemSet, Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -90,21 +114,7 @@ pub struct FlouncePlugin {
     schedule: InternedScheduleLabel,
 }
 
-impl Default for FlouncePlugin {
-    /// In `PostUpdate`.
-    fn default() -> Self {
-        Self::new(PostUpdate)
-    }
-}
-
-impl FlouncePlugin {
-    /// In `schedule`: `FixedPostUpdate` for characters that move in steps of the fixed clock.
-    pub fn new(schedule: impl ScheduleLabel) -> Self {
-        Self {
-            schedule: schedule.intern(),
-        }
-    }
-}
+in_schedule!(FlouncePlugin);
 
 impl Plugin for FlouncePlugin {
     fn build(&self, app: &mut App) {

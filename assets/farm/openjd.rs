@@ -1,6 +1,6 @@
 //! Open Job Description: a job template, revision 2023-09. *github.com/OpenJobDescription/openjd-specifications*
 //!
-//! `openjd run` (from PyPI: `openjd-cli`) runs it on one machine, AWS Deadline Cloud and other managers on many. The step
+//! `openjd run` (the package `openjd-cli`) runs it on one machine, AWS Deadline Cloud and other managers on many. The step
 //! `Bake` has a task per shard, `Merge` comes after all of them. Folders, program and the number of tasks are parameters
 //! of the job, so that one template serves every submission of its manifest.
 //!
@@ -38,7 +38,7 @@ exec "$program" merge "${parts[@]}" --manifest "$manifest" -o "$out_dir/report.j
 pub struct Template {
     /// The file: JSON, or YAML where its name ends so.
     pub text: String,
-    /// The parameters that have no default and must be set by whoever submits: "Manifest", "OutDir".
+    /// The parameters that have no default and must be set by whoever submits: `Manifest`, `OutDir`.
     pub required: Vec<&'static str>,
 }
 

@@ -26,7 +26,7 @@ use super::{bytes, progress_bar, show_error, show_warnings, table};
 /// then of the rigs as they are named, then of the clips. Outputs hang on nothing but their own inputs: neither on --jobs
 /// nor on what is baked with them.
 ///
-/// Outputs appear whole or not at all. What was written is recorded in OUT_DIR/.flounce, with hashes of inputs, options
+/// Outputs appear whole or not at all. What was written is recorded in its folder .flounce, with hashes of inputs, options
 /// and outputs; --skip-existing and --resume go by it and by the files' contents, never by their times.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \

@@ -1,4 +1,4 @@
-//! Skeletons: the joints that are below a character's root.
+//! Joints: what is below a character's root.
 
 #[cfg(feature = "bevy_animation")]
 use bevy_animation::AnimationTargetId;
@@ -9,16 +9,16 @@ use bevy_transform::components::Transform;
 use super::swing::{Attachment, RestTransform, Swing};
 use crate::assets::rig_file::RigFile;
 use crate::pose::JointTransform;
-use crate::rig::{Joint, Rig};
+use crate::rig::Joint;
 
-/// Joints that are no node of a glTF file count from here; Bevy calls nodes without a name by their index.
-const FIRST_SOURCE: usize = 1_000_000;
+/// Joints that say no node of a glTF file count from here.
+pub(super) const FIRST_SOURCE: usize = 1_000_000;
 /// How Bevy calls node 17 of a glTF file when it has no name: `GltfNode17`.
 const UNNAMED_NODE: &str = "GltfNode";
 
 /// Reads what is below a root.
 #[derive(SystemParam)]
-pub(super) struct Skeletons<'w, 's> {
+pub(super) struct JointsBelow<'w, 's> {
     children: Query<'w, 's, &'static Children>,
     joints: Query<
         'w,
@@ -34,16 +34,7 @@ pub(super) struct Skeletons<'w, 's> {
     targets: Query<'w, 's, &'static AnimationTargetId>,
 }
 
-/// The joints below a root.
-#[derive(Debug)]
-pub(super) struct Skeleton {
-    /// One per joint.
-    pub entities: Vec<Entity>,
-    /// Joints only.
-    pub rig: Rig,
-}
-
-impl Skeletons<'_, '_> {
+impl JointsBelow<'_, '_> {
     /// Calls `visit` for every joint below `root` with the index of its parent, parents first, children in their order.
     /// Carried things and characters that ride on this one are passed over.
     pub(super) fn walk(&self, root: Entity, mut visit: impl FnMut(Entity, Option<usize>)) {
@@ -65,18 +56,15 @@ impl Skeletons<'_, '_> {
         }
     }
 
-    /// The joints below `root`, as `file` calls them.
-    pub(super) fn below(&self, root: Entity, file: &RigFile) -> Skeleton {
+    /// The joints below `root` as `file` calls them, and the entity of each.
+    pub(super) fn of(&self, root: Entity, file: &RigFile) -> (Vec<Entity>, Vec<Joint>) {
         let (mut entities, mut joints) = (Vec::new(), Vec::new());
         self.walk(root, |entity, parent| {
             joints.extend(self.joint(entity, parent, joints.len()));
             entities.push(entity);
         });
         self.call_by_target(&entities, &mut joints, file);
-        Skeleton {
-            entities,
-            rig: Rig::new(joints),
-        }
+        (entities, joints)
     }
 
     fn joint(&self, entity: Entity, parent: Option<usize>, index: usize) -> Option<Joint> {
