@@ -1,9 +1,12 @@
 //! Joints: what is below a character's root.
 
+use std::collections::BTreeSet;
+
 #[cfg(feature = "bevy_animation")]
 use bevy_animation::AnimationTargetId;
 use bevy_ecs::prelude::*;
 use bevy_ecs::system::SystemParam;
+use bevy_math::Vec3;
 use bevy_transform::components::Transform;
 
 use super::swing::{Attachment, RestTransform, Swing};
@@ -36,14 +39,19 @@ pub(super) struct JointsBelow<'w, 's> {
 
 impl JointsBelow<'_, '_> {
     /// Calls `visit` for every joint below `root` with the index of its parent, parents first, children in their order.
-    /// Carried things and characters that ride on this one are passed over.
-    pub(super) fn walk(&self, root: Entity, mut visit: impl FnMut(Entity, Option<usize>)) {
+    /// Carried things, characters that ride on this one and what is no `joint` are passed over.
+    pub(super) fn walk(
+        &self,
+        root: Entity,
+        joint: impl Fn(Entity) -> bool,
+        mut visit: impl FnMut(Entity, Option<usize>),
+    ) {
         let mut open: Vec<(Entity, Option<usize>)> = vec![(root, None)];
         let mut count = 0;
         while let Some((entity, parent)) = open.pop() {
             let mut above = None;
             if entity != root {
-                if !self.joints.contains(entity) {
+                if !self.joints.contains(entity) || !joint(entity) {
                     continue;
                 }
                 visit(entity, parent);
@@ -59,12 +67,41 @@ impl JointsBelow<'_, '_> {
     /// The joints below `root` as `file` calls them, and the entity of each.
     pub(super) fn of(&self, root: Entity, file: &RigFile) -> (Vec<Entity>, Vec<Joint>) {
         let (mut entities, mut joints) = (Vec::new(), Vec::new());
-        self.walk(root, |entity, parent| {
+        let references = file.rules().references();
+        let named = references.iter().filter_map(|path| path.rsplit('/').next());
+        let named: BTreeSet<&str> = named.collect();
+        let is_joint = |entity| !self.is_mesh(entity) || self.is_called(entity, &named);
+        self.walk(root, is_joint, |entity, parent| {
             joints.extend(self.joint(entity, parent, joints.len()));
             entities.push(entity);
         });
         self.call_by_target(&entities, &mut joints, file);
         (entities, joints)
+    }
+
+    /// Whether `entity` is what is drawn of a joint and no joint itself: Bevy's glTF loader hangs each mesh of a node below
+    /// it, as a leaf at the same place that no clip moves. A bone that ended there would have no length.
+    fn is_mesh(&self, entity: Entity) -> bool {
+        let Ok((transform, _, rest)) = self.joints.get(entity) else {
+            return false;
+        };
+        let place = rest.map_or(transform, |rest| &rest.0).translation;
+        place == Vec3::ZERO && !self.children.contains(entity) && !self.is_animated(entity)
+    }
+
+    #[cfg(feature = "bevy_animation")]
+    fn is_animated(&self, entity: Entity) -> bool {
+        self.targets.contains(entity)
+    }
+
+    #[cfg(not(feature = "bevy_animation"))]
+    fn is_animated(&self, _: Entity) -> bool {
+        false
+    }
+
+    fn is_called(&self, entity: Entity, names: &BTreeSet<&str>) -> bool {
+        let name = self.joints.get(entity).ok().and_then(|(_, name, _)| name);
+        name.is_some_and(|name| names.contains(name.as_str()))
     }
 
     fn joint(&self, entity: Entity, parent: Option<usize>, index: usize) -> Option<Joint> {

@@ -90,11 +90,15 @@ fn notice_changes(
         roots.extend(roots_above(entity).take(2));
     }
     for &root in &*roots {
-        joints.walk(root, |joint, _| {
-            if let Ok(transform) = unseen.get(joint) {
-                commands.entity(joint).try_insert(RestTransform(*transform));
-            }
-        });
+        joints.walk(
+            root,
+            |_| true,
+            |joint, _| {
+                if let Ok(transform) = unseen.get(joint) {
+                    commands.entity(joint).try_insert(RestTransform(*transform));
+                }
+            },
+        );
     }
 }
 
