@@ -233,6 +233,28 @@ fn what_is_carried_keeps_the_rig_and_its_edited_parameters() {
     assert_eq!(kept.stiffness, 7.0);
 }
 
+/// Bevy's glTF loader hangs what is drawn of a node below it, before its children: no bone ends there.
+#[test]
+fn what_is_drawn_is_no_joint() {
+    let run = |drawn: bool| {
+        let mut app = app();
+        let hair = rig(&mut app, HAIR);
+        let character = spawn(&mut app, Swing::rig(hair).with_all_joints());
+        for joint in 0..JOINTS.len() {
+            if drawn {
+                let mesh = (Name::new("strand.Material"), Transform::IDENTITY);
+                let mesh = app.world_mut().spawn(mesh).id();
+                let mut joint = app.world_mut().entity_mut(character.joints[joint]);
+                joint.insert_children(0, &[mesh]);
+            }
+        }
+        update(&mut app, 60);
+        assert_eq!(bones(&app, &character).entities(), character.joints);
+        shown(&app, &character)
+    };
+    assert_same(&run(true), &run(false), "drawn");
+}
+
 /// A name that is there twice is told apart as soon as one of them is said to be carried.
 #[test]
 fn marks_that_come_later_are_noticed() {
