@@ -27,6 +27,12 @@ fn scenes(path: &str) -> PathBuf {
     scenes.join(path)
 }
 
+impl Default for Stage {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Stage {
     /// `cast/fox.glb`, `cast/deep/kit.glb` (a fox of other bytes), `rigs/tail.ron` and `rigs/soft.ron` for both.
     pub fn new() -> Self {
