@@ -1,6 +1,6 @@
 //! Binding: puts rig files on the joints below their characters' roots, as soon as they are there and whenever they change.
 //!
-//! Runs in [`FlounceSystems::Read`], for the characters that [`super::noticing`] has noticed. A change below a root that
+//! Runs in [`FlounceSystems::Read`], for the characters that `noticing` has noticed. A change below a root that
 //! leaves the rig's own joints as they are (a sword in a hand) changes nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
