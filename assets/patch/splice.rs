@@ -3,7 +3,8 @@
 //! A round trip through a tree of values rewrites numbers, escapes and white space that nobody asked to change, and
 //! loses members that appear twice. So the text is kept, its parts are slices of it, and an edit replaces a slice.
 
-use std::collections::BTreeSet;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
 use serde_json::value::RawValue;
@@ -16,6 +17,8 @@ pub(super) struct Document<'a> {
     container: &'a Container,
     /// The members of the root object.
     pub(super) top: Object<'a>,
+    /// The elements of the root object's arrays that were asked for: finding them means reading most of the text.
+    lists: RefCell<BTreeMap<String, Vec<&'a str>>>,
     edits: Vec<Edit>,
 }
 
@@ -70,6 +73,7 @@ impl<'a> Document<'a> {
                 text: "",
                 members: Vec::new(),
             },
+            lists: RefCell::default(),
             edits: Vec::new(),
         };
         document.top = document.object("", container.json.trim())?;
@@ -133,9 +137,17 @@ impl<'a> Document<'a> {
 
     /// The array `key` of the root object; `None` when it has none.
     pub(super) fn top_array(&self, key: &str) -> Result<Option<Array<'a>>, Error> {
-        let text = self.top.get(key);
-        text.map(|text| self.array(&format!("/{key}"), text))
-            .transpose()
+        let Some(text) = self.top.get(key) else {
+            return Ok(None);
+        };
+        if let Some(elements) = self.lists.borrow().get(key) {
+            let elements = elements.clone();
+            return Ok(Some(Array { text, elements }));
+        }
+        let array = self.array(&format!("/{key}"), text)?;
+        let mut lists = self.lists.borrow_mut();
+        lists.insert(key.to_owned(), array.elements.clone());
+        Ok(Some(array))
     }
 
     /// Replaces `part`, a slice of the file's JSON.
@@ -185,9 +197,11 @@ impl<'a> Document<'a> {
 
     /// Adds `new` behind the elements of the root object's array `key`, which is made when there is none.
     pub(super) fn push_top(&mut self, key: &str, new: &[String]) -> Result<(), Error> {
+        if new.is_empty() {
+            return Ok(());
+        }
         match self.top_array(key)? {
             Some(array) => self.push(&array, new),
-            None if new.is_empty() => {}
             None => {
                 let last = self
                     .top
