@@ -353,7 +353,7 @@ fn claims(who: &Watched, plan: &Plan) -> Vec<Claim> {
         claim(
             who.blinks.len() >= 2 && blink <= POP_DEG,
             format!(
-                "{name}: {} blinks turn bones by {blink:.2}\u{b0} a frame, no more than the step of that frame would",
+                "{name}: {} blinks turn bones by up to {blink:.2}\u{b0} a frame, {POP_DEG}\u{b0} are allowed",
                 who.blinks.len()
             ),
         );
