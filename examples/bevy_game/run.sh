@@ -19,7 +19,11 @@ headless)
     trap 'rm -rf "$out"' EXIT
     cargo "+$toolchain" build --locked --ignore-rust-version
     game --headless --frames 300 | tee "$out/one"
-    game --headless --frames 300 >"$out/two"
+    if ! game --headless --frames 300 >"$out/two"; then
+        cat "$out/two"
+        echo "FAILED  the second run, after a first that held"
+        exit 1
+    fi
     if ! diff <(grep hash "$out/one") <(grep hash "$out/two"); then
         echo "FAILED  the second run has other bits"
         exit 1

@@ -46,9 +46,9 @@ fn game_keys(
 ) {
     if keys.just_pressed(KeyCode::Space) {
         if time.is_paused() {
-            time.unpause()
+            time.unpause();
         } else {
-            time.pause()
+            time.pause();
         }
     }
     if keys.just_pressed(KeyCode::Tab) {

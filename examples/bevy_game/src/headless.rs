@@ -22,7 +22,7 @@ const FRAME: Duration = Duration::from_nanos(16_666_667);
 /// A frame in which the machine did something else.
 const HITCH: Duration = Duration::from_secs(1);
 /// How long the disk may take.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(60);
 /// Updates between the last asset and the first frame: animation graphs are taken up a frame after their clips.
 const SETTLE: usize = 8;
 
@@ -34,9 +34,9 @@ const PLAN: Plan = Plan {
     slowed: "skirt",
     hold: 220..250,
     held: "fox",
+    reset_frame: 255,
+    reset: "astronaut",
 };
-/// When the astronaut's bones are put at rest.
-const RESET_FRAME: usize = 255;
 /// The least number of frames in which all of [`PLAN`] happens.
 pub const LEAST_FRAMES: usize = 300;
 
@@ -121,8 +121,8 @@ fn direct(world: &mut World, frame: usize) {
     }
     lend(world, PLAN.slowed, TimeScale(0.1), &PLAN.slow, frame);
     lend(world, PLAN.held, SwingPaused, &PLAN.hold, frame);
-    if frame == RESET_FRAME
-        && let Some(entity) = named(world, "astronaut")
+    if frame == PLAN.reset_frame
+        && let Some(entity) = named(world, PLAN.reset)
     {
         world.trigger(Reset { entity });
     }

@@ -9,8 +9,9 @@ use flounce::prelude::FlounceSystems;
 
 use crate::characters::{BlinkTo, Character};
 
-/// How far a blink may turn a bone beyond what a step of the walk does, degrees. A tail that is left behind turns by tens.
-const POP_DEG: f32 = 1.0;
+/// How far a blink may turn a bone in a frame, degrees. The walk of that frame is not felt: 18 mm, which turn a bone of 70 mm
+/// by 15 degrees. Hair that is left behind by 0.8 m turns by a hundred.
+const POP_DEG: f32 = 16.0;
 /// What counts as swinging, degrees.
 const SWINGS_DEG: f32 = 2.0;
 /// Slow motion at a tenth: the largest step may be this share of the ordinary one.
@@ -30,6 +31,10 @@ pub struct Plan {
     pub hold: Range<usize>,
     /// Who.
     pub held: &'static str,
+    /// The bones of [`Self::reset`] were put at rest.
+    pub reset_frame: usize,
+    /// Who.
+    pub reset: &'static str,
 }
 
 impl Plan {
@@ -40,6 +45,7 @@ impl Plan {
             || near(&self.pause)
             || (who == self.slowed && near(&self.slow))
             || (who == self.held && near(&self.hold))
+            || (who == self.reset && near(&(self.reset_frame..self.reset_frame + 1)))
             || frame < 2)
     }
 }
@@ -345,9 +351,9 @@ fn claims(who: &Watched, plan: &Plan) -> Vec<Claim> {
     if !who.blinks.is_empty() {
         let blink = who.largest(|frame| who.after_blink(frame), |look| look.step);
         claim(
-            who.blinks.len() >= 2 && blink <= step + POP_DEG,
+            who.blinks.len() >= 2 && blink <= POP_DEG,
             format!(
-                "{name}: {} blinks turn bones by {blink:.2}\u{b0} a frame, walking by {step:.2}\u{b0}",
+                "{name}: {} blinks turn bones by up to {blink:.2}\u{b0} a frame, {POP_DEG}\u{b0} are allowed",
                 who.blinks.len()
             ),
         );

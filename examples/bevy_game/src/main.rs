@@ -20,6 +20,9 @@ use crate::characters::{CharactersPlugin, TellTeleports};
 /// Models and rigs of the repository.
 const ASSETS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenes");
 
+/// Without a screen much of Bevy says that it misses one.
+const QUIET: &str = "warn,bevy_extract=off,bevy_render=off,bevy_gizmos_render=off,bevy_gltf=error";
+
 /// What the command line asks for.
 struct Options {
     headless: bool,
@@ -103,7 +106,13 @@ fn host(headless: bool) -> impl PluginGroup {
         },
         ..default()
     };
-    let plugins = DefaultPlugins.set(assets).set(window);
+    let mut plugins = DefaultPlugins.set(assets).set(window);
+    if headless {
+        plugins = plugins.set(bevy::log::LogPlugin {
+            filter: QUIET.to_owned(),
+            ..default()
+        });
+    }
     #[cfg(feature = "window")]
     let plugins = if headless {
         without_screen(plugins)
