@@ -30,6 +30,7 @@ pub mod manifest;
 mod models;
 pub mod names;
 mod plan;
+mod portable;
 pub mod report;
 mod run;
 pub mod selection;

@@ -319,7 +319,7 @@ mod scripts {
         let sent = calls(&folder, "sbatch");
         assert_eq!(sent[0], ["--parsable", "--time=1:00", &script, "bake"]);
         let merge = [
-            "--dependency=afterok:17",
+            "--dependency=afterany:17",
             "--array=1",
             "--cpus-per-task=1",
             "--time=1:00",

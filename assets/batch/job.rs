@@ -8,6 +8,7 @@ use super::ledger::{FileOf, Outcome};
 use super::manifest::Entry;
 use super::models::{Files, Loaded};
 use super::plan::{Plan, beside};
+use super::portable::portable;
 use super::slashed;
 use crate::assets::Error;
 use crate::assets::bake::{self, BakeReport, Threads};
@@ -58,6 +59,10 @@ fn bake_rigged(
     warnings.append(&mut patched.warnings);
     warnings.extend(missing(&patched));
     warnings.extend(invalid(&report));
+    let warnings = warnings
+        .iter()
+        .map(|it| portable(plan, entry, it))
+        .collect();
     let outcome = Outcome {
         clips: report.clips.len(),
         frames: report.clips.iter().map(|clip| clip.frames as u64).sum(),

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 use super::inputs::Input;
 use super::manifest::{
-    ClipOf, Entry, Manifest, ModelFile, Options, RigFile, SCHEMA, VERSION, stays_below,
+    ClipOf, Entry, Manifest, ModelFile, Options, Reference, RigFile, SCHEMA, VERSION, stays_below,
 };
 use super::models::{self, Loaded};
 use super::names::{Pattern, Words};
@@ -55,18 +55,20 @@ impl Plan {
     /// Of a manifest in a file; `out_dir` over the manifest's.
     ///
     /// # Errors
-    /// As [`Manifest::read`].
+    /// As [`Manifest::read`]; [`Error::Request`] for an output that is an input.
     pub fn read(file: &Path, out_dir: Option<&Path>) -> Result<Self, Error> {
         let manifest = Manifest::read(file)?;
         let base = file.parent().unwrap_or(Path::new("")).to_path_buf();
         let out_dir = out_dir.map_or_else(|| base.join(&manifest.out_dir), Path::to_path_buf);
-        Ok(Self {
+        let plan = Self {
             faults: vec![None; manifest.entries.len()],
             first: Arc::default(),
             manifest,
             base,
             out_dir,
-        })
+        };
+        refuse_inputs_as_outputs(&plan)?;
+        Ok(plan)
     }
 
     /// The file of the model `index`.
@@ -274,7 +276,12 @@ fn entry(
         frames: job.frames,
         key: ContentHash::default(),
     };
-    entry.key = stamp::key(manifest, &entry);
+    let clips = inspected.map_or(&[][..], |it| &it.clips);
+    let clips: Vec<Option<usize>> = match &entry.clip {
+        Some(clip) => vec![clip.index],
+        None => clips.iter().map(|(clip, _)| clip.index).collect(),
+    };
+    entry.key = stamp::key(manifest, &entry, &clips);
     entry
 }
 
@@ -343,40 +350,63 @@ fn shared(manifest: &Manifest, file: &str, other: &str, entry: &Entry, is_copy: 
     ))
 }
 
-/// Refuses outputs that are inputs, under whatever name.
+/// Refuses outputs that are inputs, under whatever name: not even those who overwrite want to lose what they bake from.
+/// A copy may be the file that it is made of, or one that holds the same.
 fn refuse_inputs_as_outputs(plan: &Plan) -> Result<(), Error> {
     let manifest = &plan.manifest;
     let mut inputs = BTreeSet::new();
     for (index, model) in manifest.models.iter().enumerate() {
         let file = plan.model(index);
         let folder = file.parent().unwrap_or(Path::new(""));
-        inputs.extend(
-            model
-                .references
-                .iter()
-                .filter_map(|it| folder.join(&it.file).canonicalize().ok()),
-        );
+        let references = model.references.iter();
+        inputs.extend(references.filter_map(|it| folder.join(&it.file).canonicalize().ok()));
         inputs.extend(file.canonicalize());
     }
     inputs.extend((0..manifest.rigs.len()).filter_map(|rig| plan.rig(rig).canonicalize().ok()));
+    // Jobs of one model share their copies.
+    let mut seen = BTreeSet::new();
     for entry in &manifest.entries {
-        for file in [Some(&entry.output), entry.side.as_ref()]
-            .into_iter()
-            .flatten()
-        {
-            let out = plan.output(file);
+        let own = [Some(&entry.output), entry.side.as_ref()];
+        let own = own.into_iter().flatten().map(|file| (file.clone(), None));
+        let copies = copies(manifest, entry).filter(|copy| seen.insert(copy.clone()));
+        for (file, content) in own.chain(copies) {
+            let out = plan.output(&file);
             let real = out.canonicalize().ok();
-            if let Some(input) = real.and_then(|real| inputs.get(&real)) {
-                return Err(Error::Request(format!(
-                    "{}: the output of {} is the input {}; choose another --out-dir or --name",
-                    out.display(),
-                    manifest.describe(entry),
-                    input.display()
-                )));
+            let Some(input) = real.and_then(|real| inputs.get(&real)) else {
+                continue;
+            };
+            if content.is_some_and(|content| is_harmless(plan, entry, content, input)) {
+                continue;
             }
+            let what = match content {
+                None => "the output",
+                Some(_) => "a copy that the output needs",
+            };
+            return Err(Error::Request(format!(
+                "{}: {what} of {} is the input {}; choose another --out-dir or --name",
+                out.display(),
+                manifest.describe(entry),
+                input.display()
+            )));
         }
     }
     Ok(())
+}
+
+/// Whether `input` stays what it is when `entry` copies `content` there: nothing is copied, onto itself, or the same.
+fn is_harmless(plan: &Plan, entry: &Entry, content: &ContentHash, input: &Path) -> bool {
+    let model = plan.model(entry.model);
+    let folder = model.parent().unwrap_or(Path::new(""));
+    let mut own = plan.manifest.models[entry.model].references.iter();
+    let is_input = |it: &Reference| {
+        folder
+            .join(&it.file)
+            .canonicalize()
+            .is_ok_and(|it| it == input)
+    };
+    *content == ContentHash::default()
+        || own.any(is_input)
+        || ContentHash::of_file(input).is_ok_and(|found| found == *content)
 }
 
 /// `path` as a manifest in the folder `base` has it; without one as it is.

@@ -25,6 +25,7 @@ use super::hash::ContentHash;
 use super::ledger::{FileOf, Outcome};
 use super::manifest::{Manifest, check_head};
 use super::plan::Plan;
+use super::portable::portable;
 use crate::assets::{Error, patch};
 
 /// What [`Report::schema`] says.
@@ -83,9 +84,9 @@ pub struct Row {
     pub bytes: u64,
     /// The output and what is beside it, relative to the output folder.
     pub files: Vec<FileOf>,
-    /// What deserves a look, one sentence each.
+    /// What deserves a look, one sentence each; files as in `model`, `rig` and `files`.
     pub warnings: Vec<String>,
-    /// Why it failed.
+    /// Why it failed; files as in `model`, `rig` and `files`.
     pub error: Option<String>,
     /// See [`Outcome::quantization_microdeg`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -157,6 +158,7 @@ impl Row {
     /// Of the entry with this index, which has no outcome.
     pub(super) fn new(plan: &Plan, index: usize, state: State, error: Option<String>) -> Self {
         let (manifest, entry) = (&plan.manifest, &plan.manifest.entries[index]);
+        let error = error.map(|why| portable(plan, entry, &why));
         Self {
             number: entry.number,
             model: manifest.models[entry.model].file.clone(),
@@ -191,16 +193,39 @@ impl Row {
         }
     }
 
-    /// Whether both say that the same output is there; who made it when does not matter.
-    fn agrees(&self, other: &Self) -> bool {
+    /// Where two rows of one job contradict each other: the name of a field.
+    ///
+    /// A job that failed or was not run may be done by another run, so that only outputs can contradict outputs; who made
+    /// one when, and what was said of it, does not matter.
+    fn contradicts(&self, other: &Self) -> Option<&'static str> {
+        let job = |row: &Self| [row.model.clone(), row.rig.clone(), row.output.clone()];
+        if job(self) != job(other) || self.clip != other.clip {
+            return Some("jobs");
+        }
         let there = |row: &Self| matches!(row.state, State::Done | State::Skipped);
-        let same_state = self.state == other.state || (there(self) && there(other));
-        same_state
-            && *self
-                == Self {
-                    state: self.state,
-                    ..other.clone()
-                }
+        if !there(self) || !there(other) {
+            return None;
+        }
+        [
+            ("files", self.files != other.files),
+            ("bytes", self.bytes != other.bytes),
+            ("clips", self.clips != other.clips),
+            ("frames", self.frames != other.frames),
+            ("keys", self.keys != other.keys),
+            ("substeps", self.substeps != other.substeps),
+            (
+                "quantization_microdeg",
+                self.quantization_microdeg != other.quantization_microdeg,
+            ),
+        ]
+        .into_iter()
+        .find_map(|(field, differs)| differs.then_some(field))
+    }
+
+    /// Which of two rows that do not contradict each other stands for the job: done before skipped, failed and not run; the
+    /// rest only makes the choice independent of their order.
+    fn rank(&self) -> impl Ord + '_ {
+        (self.state, &self.error, &self.warnings)
     }
 }
 
@@ -272,11 +297,11 @@ pub struct Merged {
 
 /// Joins the reports of parts of one manifest; each has a name for messages. The order does not matter.
 ///
-/// A job that several parts have, with the same files, counts once, and as done if any part says so.
+/// A job that several parts have counts once: as done if any part says so, else as skipped, as failed, as not run.
 ///
 /// # Errors
 /// [`Error::Request`] when there are none, when they are of different manifests or not of `manifest`, and when two of them
-/// have different results of one job.
+/// have different outputs of one job.
 pub fn merge(parts: &[(String, Report)], manifest: Option<&Manifest>) -> Result<Merged, Error> {
     let refuse = |why: String| Err(Error::Request(why));
     let Some((first_name, first)) = parts.first() else {
@@ -304,16 +329,16 @@ pub fn merge(parts: &[(String, Report)], manifest: Option<&Manifest>) -> Result<
                 ));
             }
             let (of, known) = *rows.entry(row.number).or_insert((name, row));
-            if !known.agrees(row) {
+            if let Some(field) = known.contradicts(row) {
                 return refuse(format!(
-                    "job {} ({}): {of} and {name} have different results: {} and {}",
+                    "job {} ({}): {of} and {name} have different {field}: {} and {}",
                     row.number,
                     row.output,
                     said(known),
                     said(row)
                 ));
             }
-            if row.state < known.state {
+            if row.rank() < known.rank() {
                 rows.insert(row.number, (name, row));
             }
         }
@@ -433,6 +458,29 @@ mod tests {
     }
 
     #[test]
+    fn what_another_run_mended_is_done_in_any_order() {
+        let runs = [
+            part("a", &[(1, NotRun), (2, Failed), (3, Failed)]),
+            part("b", &[(1, Failed), (2, Done), (3, NotRun)]),
+            part("c", &[(1, Done), (2, Skipped), (3, Failed)]),
+        ];
+        let mut merged: Vec<String> = Vec::new();
+        for order in [[0, 1, 2], [2, 1, 0], [1, 0, 2]] {
+            let mut runs = order.map(|index| runs[index].clone());
+            // What was said of it is no contradiction, and the choice hangs on no order.
+            for (name, run) in &mut runs {
+                run.jobs[1].warnings = vec![format!("said by {name}")];
+            }
+            let report = merge(&runs, None).unwrap().report;
+            let states: Vec<State> = report.jobs.iter().map(|row| row.state).collect();
+            assert_eq!(states, [Done, Done, Failed]);
+            merged.push(report.to_json());
+        }
+        merged.dedup();
+        assert_eq!(merged.len(), 1);
+    }
+
+    #[test]
     fn parts_that_do_not_belong_together_are_refused() {
         let refused = |parts: &[(String, Report)]| merge(parts, None).unwrap_err().to_string();
         assert!(refused(&[]).contains("found no reports"));
@@ -443,16 +491,21 @@ mod tests {
             found.contains("b: is of the manifest") && found.contains("but a of"),
             "{found}"
         );
-        let found = refused(&[part("a", &[(1, Done)]), part("b", &[(1, Failed)])]);
-        assert!(
-            found.contains("job 1 (1.glb): a and b have different results: done ("),
-            "{found}"
-        );
-        assert!(found.contains("failed (why)"), "{found}");
         let mut other = part("b", &[(1, Done)]);
         other.1.jobs[0].files[0].hash = ContentHash::of(b"other bytes");
         let found = refused(&[part("a", &[(1, Done)]), other]);
-        assert!(found.contains("different results"), "{found}");
+        assert!(
+            found.contains("job 1 (1.glb): a and b have different files: done ("),
+            "{found}"
+        );
+        let mut other = part("b", &[(1, Skipped)]);
+        other.1.jobs[0].keys = 8;
+        let found = refused(&[part("a", &[(1, Done)]), other]);
+        assert!(found.contains("a and b have different keys"), "{found}");
+        let mut other = part("b", &[(1, NotRun)]);
+        other.1.jobs[0].model = "b.glb".to_owned();
+        let found = refused(&[part("a", &[(1, Done)]), other]);
+        assert!(found.contains("different jobs"), "{found}");
         let found = refused(&[part("a", &[(5, NotRun)])]);
         assert!(found.contains("a: found job 5 of 4"), "{found}");
     }

@@ -1,19 +1,19 @@
 //! Running: the jobs of a plan on a pool of threads, reading and writing beside it.
 //!
 //! ```text
-//! a few hands, one job each:  read ── simulate ── put together ── write ── journal
+//! a few workers, one job each: read ── simulate ── put together ── write ── journal
 //!                                        │
 //! pool of `threads`:          tasks of up to 32 clips, of any job
 //! ```
 //!
-//! Hands are threads that wait more than they work. At most `threads` of them are between reading and writing at a time,
+//! Workers are threads that wait more than they work. At most `threads` of them are between reading and writing at a time,
 //! and as many may write meanwhile, so that memory hangs on the number of threads and not on that of jobs. Tasks of
 //! different jobs share the pool: a job with one clip leaves the other threads to the next one. No thread of the pool ever
 //! waits for a job.
 //!
 //! Who is first never shows: an output hangs on its own inputs, rows come in the order of the plan.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -102,7 +102,7 @@ pub fn run(
     Ok(report)
 }
 
-/// Hands at work.
+/// Workers, and what they share.
 struct Crew<'a> {
     plan: &'a Plan,
     pool: &'a ThreadPool,
@@ -112,8 +112,11 @@ struct Crew<'a> {
     /// Place among the rows and index of the entry of what was not begun, in order.
     queue: Mutex<VecDeque<(usize, usize)>>,
     left: AtomicUsize,
+    /// Indices of all entries that are to be baked, and of those among them whose writing began.
+    planned: BTreeSet<usize>,
+    written: Mutex<BTreeSet<usize>>,
     /// For the way from reading to writing.
-    benches: Benches,
+    seats: Seats,
     fail_fast: bool,
     failed: AtomicBool,
 }
@@ -135,17 +138,19 @@ impl<'a> Crew<'a> {
                 .iter()
                 .map(|&(_, index)| &plan.manifest.entries[index])
         };
-        let own = entries().flat_map(|entry| [Some(&entry.output), entry.side.as_ref()]);
-        let planned = own.flatten().cloned().collect();
+        let planned: BTreeSet<usize> = queue.iter().map(|&(_, index)| index).collect();
+        let files = own_files(plan, planned.iter());
         Ok(Self {
             plan,
             pool,
             observer,
-            journal: Journal::begin(&plan.out_dir, &options.journal, planned)?,
+            journal: Journal::begin(&plan.out_dir, &options.journal, files)?,
             files: Files::new(plan, entries()),
             left: AtomicUsize::new(queue.len()),
             queue: Mutex::new(queue),
-            benches: Benches::new(pool.current_num_threads()),
+            planned,
+            written: Mutex::default(),
+            seats: Seats::new(pool.current_num_threads()),
             fail_fast: options.fail_fast,
             failed: AtomicBool::new(failed),
         })
@@ -153,10 +158,10 @@ impl<'a> Crew<'a> {
 
     /// Works until nothing is left; in no particular order.
     fn work(self) -> Vec<Ended> {
-        let hands = (2 * self.pool.current_num_threads()).min(self.left.load(Ordering::Relaxed));
+        let workers = (2 * self.pool.current_num_threads()).min(self.left.load(Ordering::Relaxed));
         let ended = Mutex::new(Vec::new());
         std::thread::scope(|scope| {
-            for _ in 0..hands {
+            for _ in 0..workers {
                 scope.spawn(|| {
                     while let Some(one) = self.next() {
                         lock(&ended).push(one);
@@ -164,17 +169,18 @@ impl<'a> Crew<'a> {
                 });
             }
         });
-        self.journal.end();
+        let left = own_files(self.plan, self.planned.difference(&lock(&self.written)));
+        self.journal.end(left);
         ended.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Does the next job; `None` when there is none, or none is to be begun any more.
     fn next(&self) -> Option<Ended> {
-        let bench = self.benches.take();
+        let seat = self.seats.take();
         let stops = self.fail_fast && self.failed.load(Ordering::Relaxed);
         let (place, index) = lock(&self.queue).pop_front().filter(|_| !stops)?;
         let (begin, left) = (Instant::now(), self.left.fetch_sub(1, Ordering::Relaxed));
-        let done = contain(|| self.job(index, left, bench));
+        let done = contain(|| self.job(index, left, seat));
         let row = |state, error| Row::new(self.plan, index, state, error);
         let (row, error) = match done {
             Ok(Ok(outcome)) => (row(State::Done, None).with(outcome), None),
@@ -197,8 +203,8 @@ impl<'a> Crew<'a> {
         Some((place, row, time))
     }
 
-    /// Bakes, leaves the bench to the next hand and writes.
-    fn job(&self, index: usize, left: usize, bench: Bench<'_>) -> Result<Outcome, Arc<Error>> {
+    /// Bakes, leaves the seat to the next worker and writes.
+    fn job(&self, index: usize, left: usize, seat: Seat<'_>) -> Result<Outcome, Arc<Error>> {
         let entry = &self.plan.manifest.entries[index];
         // Where many jobs are left they fill the threads, and lanes are best filled by one job each.
         let share = self.pool.current_num_threads().div_ceil(left);
@@ -213,9 +219,10 @@ impl<'a> Crew<'a> {
         let progress = |frames| self.observer.frames(frames);
         let baked = job::bake(self.plan, entry, &self.files, threads, &progress);
         drop(held);
-        drop(bench);
+        drop(seat);
         let baked = baked?;
         self.journal.settle().map_err(Arc::new)?;
+        lock(&self.written).insert(index);
         let outcome = job::write(self.plan, entry, baked, &self.journal.scratch)?;
         let record = Record {
             output: entry.output.clone(),
@@ -225,6 +232,13 @@ impl<'a> Crew<'a> {
         self.journal.add(record).map_err(Arc::new)?;
         Ok(outcome)
     }
+}
+
+/// The files that these entries are going to write, without copies.
+fn own_files<'i>(plan: &Plan, entries: impl Iterator<Item = &'i usize>) -> Vec<String> {
+    let entries = entries.map(|&index| &plan.manifest.entries[index]);
+    let own = entries.flat_map(|entry| [Some(&entry.output), entry.side.as_ref()]);
+    own.flatten().cloned().collect()
 }
 
 /// A model that a job holds; let go also where the job panics.
@@ -240,15 +254,15 @@ impl Drop for Held<'_> {
 }
 
 /// Places for jobs that are between reading and writing.
-struct Benches {
+struct Seats {
     free: Mutex<usize>,
     freed: Condvar,
 }
 
 /// One of them, taken.
-struct Bench<'b>(&'b Benches);
+struct Seat<'b>(&'b Seats);
 
-impl Benches {
+impl Seats {
     fn new(count: usize) -> Self {
         Self {
             free: Mutex::new(count),
@@ -257,15 +271,15 @@ impl Benches {
     }
 
     /// Waits for a free one.
-    fn take(&self) -> Bench<'_> {
+    fn take(&self) -> Seat<'_> {
         let free = lock(&self.free);
         let free = self.freed.wait_while(free, |free| *free == 0);
         *free.unwrap_or_else(PoisonError::into_inner) -= 1;
-        Bench(self)
+        Seat(self)
     }
 }
 
-impl Drop for Bench<'_> {
+impl Drop for Seat<'_> {
     fn drop(&mut self) {
         *lock(&self.0.free) += 1;
         self.0.freed.notify_one();
@@ -298,15 +312,15 @@ mod tests {
     }
 
     #[test]
-    fn a_bench_is_free_again_also_when_its_job_panicked() {
-        let benches = Benches::new(1);
-        let taken = benches.take();
+    fn a_seat_is_free_again_also_when_its_job_panicked() {
+        let seats = Seats::new(1);
+        let taken = seats.take();
         let refused = contain(move || {
             let _held = taken;
             panic!("lost");
         });
         assert_eq!(refused, Err::<(), String>("lost".to_owned()));
-        assert_eq!(*lock(&benches.free), 1);
-        drop(benches.take());
+        assert_eq!(*lock(&seats.free), 1);
+        drop(seats.take());
     }
 }

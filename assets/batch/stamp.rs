@@ -1,7 +1,7 @@
 //! Stamps: what an output hangs on, and whether it still is what it would become.
 //!
-//! The key of an entry is the hash of the program's version, the options, the bytes of model, referenced files and rig,
-//! and the index of its clip. Names, folders and times of files do not enter. An output is up to date when the ledger has
+//! The key of an entry is the hash of the program's version and [`OUTPUT_FORMAT`], the options, the bytes of model,
+//! referenced files and rig, and the indices of the clips that are baked, whichever way they were asked for. Names, folders and times of files do not enter. An output is up to date when the ledger has
 //! a record of it with the entry's key and every file of that record still has the content it was written with.
 
 use std::path::Path;
@@ -13,6 +13,10 @@ use super::hash::ContentHash;
 use super::ledger::{Ledger, Outcome, Record};
 use super::manifest::{Entry, Manifest, Options, Reference};
 use super::plan::{Plan, copies};
+
+/// Raised with every change of the program that changes the bytes of outputs, so that no build keeps what an earlier build
+/// of the same version wrote. A manifest carries the keys of the build that planned it: plan again.
+pub const OUTPUT_FORMAT: u32 = 1;
 
 /// What is done with outputs that exist already.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -69,28 +73,34 @@ impl Reason {
 #[derive(Serialize)]
 struct Key<'a> {
     program: &'a str,
+    format: u32,
+    /// Without what only chooses clips.
     options: &'a Options,
     model: &'a ContentHash,
     references: &'a [Reference],
     rig: &'a ContentHash,
-    /// The only clip; outer none: all that the options ask for.
-    clip: Option<Option<usize>>,
+    /// Of their animations, in the order of the file; none: the motion of a model without clips.
+    clips: &'a [Option<usize>],
 }
 
-/// The key of an entry of `manifest`.
-pub(super) fn key(manifest: &Manifest, entry: &Entry) -> ContentHash {
+/// The key of an entry of `manifest` that bakes these clips.
+pub(super) fn key(manifest: &Manifest, entry: &Entry, clips: &[Option<usize>]) -> ContentHash {
     let model = &manifest.models[entry.model];
-    // `Some(None)` and `None` are both null.
-    let of_clip = entry.clip.is_some();
-    let key = Key {
+    let mut options = manifest.options.clone();
+    options.clips.clear();
+    if !clips.contains(&None) {
+        // How long to bake what has no clips.
+        options.seconds = 0.0;
+    }
+    ContentHash::of_json(&Key {
         program: &manifest.program,
-        options: &manifest.options,
+        format: OUTPUT_FORMAT,
+        options: &options,
         model: &model.hash,
         references: &model.references,
         rig: &manifest.rigs[entry.rig].hash,
-        clip: entry.clip.as_ref().map(|clip| clip.index),
-    };
-    ContentHash::of_json(&(key, of_clip))
+        clips,
+    })
 }
 
 /// What is to be done about the entries `selected`, in their order; on the threads of the current rayon pool, because
@@ -150,7 +160,10 @@ fn decide_one(
                 && !(keeps && ledger.claims(file))
                 && ContentHash::of_file(&plan.output(file)).ok().as_ref() != *content
         };
-        if let Some((file, _)) = copies(&plan.manifest, entry).find(foreign) {
+        // What is missing is not copied: whatever is in its place stays.
+        let mut copies = copies(&plan.manifest, entry)
+            .filter(|(_, content)| *content != Some(&ContentHash::default()));
+        if let Some((file, _)) = copies.find(foreign) {
             return Todo::Taken(file);
         }
     }
@@ -163,6 +176,49 @@ fn decide_one(
     } else {
         Reason::InputsChanged
     })
+}
+
+/// The files that are going to be overwritten although they are not what the ledger says was written: changed by hand,
+/// most likely. Relative to the output folder, in the order of `selected`; on the threads of the current rayon pool.
+pub fn changed_by_hand(
+    plan: &Plan,
+    selected: &[usize],
+    todo: &[Todo],
+    ledger: &Ledger,
+) -> Vec<String> {
+    let own = |(&index, todo): (&usize, &Todo)| {
+        let entry = &plan.manifest.entries[index];
+        let own = [Some(&entry.output), entry.side.as_ref()];
+        let own = own.into_iter().flatten();
+        let is_changed = |file: &&String| is_changed(plan, entry, file, ledger);
+        match todo {
+            Todo::Bake(_) => own.filter(is_changed).cloned().collect(),
+            _ => Vec::new(),
+        }
+    };
+    let pairs = selected.par_iter().zip(todo);
+    pairs.flat_map_iter(own).collect()
+}
+
+/// Whether records say what `file` of `entry` held, and it holds something else, which no unfinished run explains.
+fn is_changed(plan: &Plan, entry: &Entry, file: &str, ledger: &Ledger) -> bool {
+    let records = ledger.records(&entry.output).iter();
+    let written = records.flat_map(|record| &record.outcome.files);
+    let written: Vec<_> = written.filter(|written| written.file == file).collect();
+    let path = plan.output(file);
+    let Ok(data) = path.metadata() else {
+        return false;
+    };
+    if written.is_empty() || ledger.left_unfinished(file) {
+        return false;
+    }
+    // A length is cheaper than a content.
+    let mut like = written.iter().filter(|it| it.bytes == data.len());
+    let content = || ContentHash::of_file(&path).unwrap_or_default();
+    like.clone().next().is_none() || {
+        let content = content();
+        like.all(|it| it.hash != content)
+    }
 }
 
 /// Whether every file of an outcome is there with the content that it was written with.
@@ -189,7 +245,8 @@ mod tests {
         let of = |change: &dyn Fn(&mut Manifest)| {
             let mut changed = same.clone();
             change(&mut changed);
-            key(&changed, &changed.entries[0])
+            let clip = changed.entries[0].clip.as_ref().map(|clip| clip.index);
+            key(&changed, &changed.entries[0], &[clip.unwrap_or(Some(7))])
         };
         let first = of(&|_| {});
         assert_eq!(
@@ -200,6 +257,11 @@ mod tests {
             of(&|it| it.entries[0].output = "other.glb".to_owned()),
             first
         );
+        // The way to the clips does not matter, nor how long what has none would be baked.
+        let all = |it: &mut Manifest| it.options.clips = vec!["walk".to_owned(), "#3".to_owned()];
+        assert_eq!(of(&all), first);
+        let longer = |it: &mut Manifest| it.options.seconds = 9.0;
+        assert_eq!(of(&longer), first);
         let other = ContentHash::of(b"other");
         let clip = |index| {
             let name = "walk".to_owned();
@@ -218,11 +280,15 @@ mod tests {
             of(&|it| it.options.rate_hz = 30.0),
             of(&|it| it.options.profile.prewarm = 0),
             of(&|it| it.entries[0].clip = clip(None)),
+            of(&|it| {
+                it.entries[0].clip = clip(None);
+                it.options.seconds = 9.0;
+            }),
             of(&|it| it.entries[0].clip = clip(Some(0))),
             of(&|it| it.entries[0].clip = clip(Some(1))),
         ];
         keys.sort();
         keys.dedup();
-        assert_eq!(keys.len(), 10);
+        assert_eq!(keys.len(), 11);
     }
 }

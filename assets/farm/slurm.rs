@@ -1,7 +1,8 @@
 //! Slurm: an array script with one task per shard, and the merge that depends on it.
 //!
 //! One file does all: `bash job.sh submit` sends it twice, as an array that bakes and as a job that merges after the
-//! array went well; further arguments go to `sbatch`. Without Slurm the same script bakes the shard that
+//! array ended, well or not: a merge that waits for what failed would wait for ever, and one that runs says what failed
+//! or is missing. Further arguments go to `sbatch`. Without Slurm the same script bakes the shard that
 //! `SLURM_ARRAY_TASK_ID` names, which is how it is tested.
 
 use super::{FarmJob, shell_word, text};
@@ -28,8 +29,8 @@ merge() {
 
 submit() {
     array=$(sbatch --parsable "$@" "$0" bake)
-    # `--parsable` may add the cluster's name.
-    sbatch --dependency="afterok:${array%%;*}" --array=1 --cpus-per-task=1 "$@" "$0" merge
+    # `--parsable` may add the cluster's name. Not afterok: one task with a failed job, and the merge would never start.
+    sbatch --dependency="afterany:${array%%;*}" --array=1 --cpus-per-task=1 "$@" "$0" merge
 }
 
 command=${1:-bake}
@@ -69,14 +70,14 @@ pub fn script(job: &FarmJob) -> Result<String, Error> {
          #SBATCH --array=1-{tasks}\n\
          #SBATCH --ntasks=1\n\
          #SBATCH --cpus-per-task={cpus}\n\
-         # {entries} entries in {tasks} tasks, then the merge of their reports:\n\
+         # {entries} entries in {tasks} tasks, then the merge of their reports, which names what failed or is missing:\n\
          #\n\
          #     bash JOB.sh submit [--partition=… --time=… and what else sbatch takes]\n\
          #\n\
          # or step by step:\n\
          #\n\
          #     array=$(sbatch --parsable JOB.sh)\n\
-         #     sbatch --dependency=afterok:$array --array=1 JOB.sh merge\n\
+         #     sbatch --dependency=afterany:$array --array=1 JOB.sh merge\n\
          #\n\
          # A task that is run again resumes where it stopped.\n\
          set -euo pipefail\n\

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Component, Path, PathBuf};
 
-use tempfile::NamedTempFile;
+use tempfile::{NamedTempFile, TempPath};
 
 use crate::assets::Error;
 use crate::assets::patch::{FileCopy, Patched};
@@ -21,7 +21,9 @@ pub struct Written {
 /// Writes `patched` as `out`, with the files it needs beside it.
 ///
 /// Each file is written under a temporary name in its folder, flushed to the disk and renamed; the main file comes
-/// last, so that a reader never finds it without its keys. Referenced buffers and images are copied byte for byte
+/// last, so that a reader never finds it without its keys. Where files beside it are going to change, a main file that is
+/// overwritten goes before they do: whoever reads or kills in between finds no main file rather than an old one with new
+/// keys. All temporary files are whole by then, so that a full disk costs nothing. Referenced buffers and images are copied byte for byte
 /// under the same relative path when `out` is in another folder than the input; a copy that is there already, byte
 /// for byte, stays. The folder of `out` must exist; folders below it are made as the references need them.
 ///
@@ -33,9 +35,9 @@ pub fn write(patched: &Patched, out: &Path, overwrite: bool) -> Result<Written, 
     write_through(patched, out, overwrite, None)
 }
 
-/// As [`write()`], with the temporary files in `scratch`, on the same file system; `None`: each in the folder of its file.
+/// As [`write()`], with the temporary files in `scratch`; `None`: each in the folder of its file.
 ///
-/// Who owns the folder `scratch` can clear it of what a killed process left there.
+/// A file that is on another file system than `scratch` is copied to a temporary file in its folder and renamed there. Who owns the folder `scratch` can clear it of what a killed process left there.
 ///
 /// # Errors
 /// As [`write()`].
@@ -63,25 +65,28 @@ pub fn write_through(
             return Err(Error::Exists(taken.to_path_buf()));
         }
     }
+    let mut ready = Vec::new();
     for (copy, to) in copies {
         let mut from =
             File::open(&copy.from).map_err(|error| Error::io(&copy.from, "read", error))?;
         if let Some(parent) = to.parent() {
             fs::create_dir_all(parent).map_err(|error| Error::io(parent, "create", error))?;
         }
-        place(&to, overwrite, scratch, |file| {
-            io::copy(&mut from, file).map(|_| ())
-        })?;
-        written.files.push(to);
+        let fill = |file: &mut NamedTempFile| io::copy(&mut from, file).map(|_| ());
+        ready.push((prepare(&to, scratch, fill)?, to));
     }
     for ((_, bytes), to) in patched.side_files.iter().zip(sides) {
-        place(&to, overwrite, scratch, |file| file.write_all(bytes))?;
+        ready.push((prepare(&to, scratch, |file| file.write_all(bytes))?, to));
+    }
+    let main = prepare(out, scratch, |file| file.write_all(&patched.main))?;
+    if overwrite && !ready.is_empty() && exists(out) {
+        fs::remove_file(out).map_err(|error| Error::io(out, "overwrite", error))?;
+    }
+    ready.push((main, out.to_path_buf()));
+    for (file, to) in ready {
+        place(file, &to, overwrite)?;
         written.files.push(to);
     }
-    place(out, overwrite, scratch, |file| {
-        file.write_all(&patched.main)
-    })?;
-    written.files.push(out.to_path_buf());
     Ok(written)
 }
 
@@ -93,7 +98,11 @@ pub fn write_file(file: &Path, bytes: &[u8], overwrite: bool) -> Result<(), Erro
     if !overwrite && exists(file) {
         return Err(Error::Exists(file.to_path_buf()));
     }
-    place(file, overwrite, None, |to| to.write_all(bytes))
+    place(
+        prepare(file, None, |to| to.write_all(bytes))?,
+        file,
+        overwrite,
+    )
 }
 
 /// The folder that `file` is in.
@@ -227,25 +236,39 @@ fn same_bytes(a: &Path, b: &Path) -> io::Result<bool> {
     }
 }
 
-/// Writes `to` by temporary file, in `scratch` or else beside it, and rename.
-fn place(
+/// A temporary file, in `scratch` or else beside `to`, that holds what `to` is going to hold. Closed: there may be many.
+fn prepare(
     to: &Path,
-    overwrite: bool,
     scratch: Option<&Path>,
     fill: impl FnOnce(&mut NamedTempFile) -> io::Result<()>,
-) -> Result<(), Error> {
+) -> Result<TempPath, Error> {
     let mut file = temporary(scratch.unwrap_or_else(|| folder_of(to)))
         .map_err(|error| Error::io(to, "create", error))?;
     fill(&mut file)
         .and_then(|()| file.as_file().sync_all())
         .map_err(|error| Error::io(to, "write", error))?;
-    let renamed = if overwrite {
-        file.persist(to)
-    } else {
-        file.persist_noclobber(to)
+    Ok(file.into_temp_path())
+}
+
+/// Renames `file` to `to`.
+fn place(file: TempPath, to: &Path, overwrite: bool) -> Result<(), Error> {
+    let rename = |file: TempPath| {
+        if overwrite {
+            file.persist(to)
+        } else {
+            file.persist_noclobber(to)
+        }
+    };
+    let renamed = match rename(file) {
+        // A folder that is a link or a mount.
+        Err(far) if far.error.kind() == io::ErrorKind::CrossesDevices => {
+            let copy = |file: &mut NamedTempFile| io::copy(&mut File::open(&far.path)?, file);
+            rename(prepare(to, None, |file| copy(file).map(|_| ()))?)
+        }
+        renamed => renamed,
     };
     match renamed {
-        Ok(_) => Ok(()),
+        Ok(()) => Ok(()),
         Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => {
             Err(Error::Exists(to.to_path_buf()))
         }
@@ -261,4 +284,60 @@ fn temporary(folder: &Path) -> io::Result<NamedTempFile> {
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     builder.tempfile_in(folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn patched(keys: &[u8]) -> Patched {
+        Patched {
+            main: [b"main of ", keys].concat(),
+            side_files: vec![(PathBuf::from("a.baked.bin"), keys.to_vec())],
+            copies: Vec::new(),
+            warnings: Vec::new(),
+            quantization: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn an_old_main_file_is_never_beside_new_keys() {
+        let folder = tempfile::tempdir().unwrap();
+        let (out, side) = (
+            folder.path().join("a.gltf"),
+            folder.path().join("a.baked.bin"),
+        );
+        write(&patched(b"one"), &out, true).unwrap();
+        write(&patched(b"two"), &out, true).unwrap();
+        assert_eq!(fs::read(&out).unwrap(), b"main of two");
+        assert_eq!(fs::read(&side).unwrap(), b"two");
+        // It stops where a killed process might: no file can take the place of a folder.
+        fs::remove_file(&side).unwrap();
+        fs::create_dir_all(side.join("full")).unwrap();
+        assert!(write(&patched(b"three"), &out, true).is_err());
+        assert!(!out.exists(), "an old main file whose keys may be new");
+        let left = fs::read_dir(folder.path()).unwrap().count();
+        assert_eq!(left, 1, "temporary files are left");
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_folder_on_another_file_system_gets_its_files() {
+        use std::os::unix::fs::MetadataExt;
+        let Ok(memory) = tempfile::tempdir_in("/dev/shm") else {
+            return;
+        };
+        let disk = tempfile::tempdir().unwrap();
+        let device = |folder: &tempfile::TempDir| folder.path().metadata().unwrap().dev();
+        if device(&memory) == device(&disk) {
+            return;
+        }
+        for overwrite in [false, true] {
+            let out = memory.path().join("a.gltf");
+            write_through(&patched(b"one"), &out, overwrite, Some(disk.path())).unwrap();
+            assert_eq!(fs::read(&out).unwrap(), b"main of one");
+        }
+        assert_eq!(fs::read_dir(memory.path()).unwrap().count(), 2);
+        assert_eq!(fs::read_dir(disk.path()).unwrap().count(), 0);
+    }
 }

@@ -1,6 +1,6 @@
 //! `flounce batch`: swing motion into the clips of many models.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU16;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -9,7 +9,7 @@ use clap::Args;
 use flounce::assets::batch::ledger::Ledger;
 use flounce::assets::batch::report::{Row, State};
 use flounce::assets::batch::selection::{self, Selection};
-use flounce::assets::batch::stamp::{Existing, Todo, decide};
+use flounce::assets::batch::stamp::{Existing, Todo, changed_by_hand, decide};
 use flounce::assets::batch::{self, Observer, Plan, Report, RunOptions};
 use flounce::assets::check::counted;
 use flounce::assets::{Error, patch};
@@ -89,6 +89,8 @@ struct Prepared {
     selected: Vec<usize>,
     /// One per selected entry.
     todo: Vec<Todo>,
+    /// What is going to be overwritten although it is not what a batch wrote there.
+    changed: Vec<String>,
     pool: ThreadPool,
 }
 
@@ -137,11 +139,13 @@ fn prepare(arguments: &BatchArguments) -> Result<Prepared, Error> {
     };
     let force = arguments.force;
     let todo = pool.install(|| decide(&plan, &selected, &ledger, existing, force));
+    let changed = pool.install(|| changed_by_hand(&plan, &selected, &todo, &ledger));
     Ok(Prepared {
         plan,
         selection,
         selected,
         todo,
+        changed,
         pool,
     })
 }
@@ -213,8 +217,17 @@ fn work(arguments: &BatchArguments, prepared: Prepared) -> Result<Report, Error>
         selection,
         selected,
         todo,
+        changed,
         pool,
     } = prepared;
+    let overwritten = |file: &String| {
+        let file = plan.output(file);
+        format!(
+            "{}: changed since a batch wrote it, overwritten",
+            file.display()
+        )
+    };
+    show_warnings(&changed.iter().map(overwritten).collect::<Vec<_>>());
     let mut frames = 0;
     for (todo, &index) in todo.iter().zip(&selected) {
         if matches!(todo, Todo::Bake(_)) {
@@ -285,7 +298,7 @@ impl Observer for Progress<'_> {
 
 /// Each sentence once, with the model that it is of.
 fn warnings(report: &Report) -> Vec<String> {
-    let mut warnings = Vec::new();
+    let (mut warnings, mut known) = (Vec::new(), BTreeSet::new());
     for row in report.jobs.iter().filter(|row| row.state == State::Done) {
         for warning in &row.warnings {
             let named = if warning.contains(&row.model) {
@@ -293,7 +306,7 @@ fn warnings(report: &Report) -> Vec<String> {
             } else {
                 format!("{}: {warning}", row.model)
             };
-            if !warnings.contains(&named) {
+            if known.insert(named.clone()) {
                 warnings.push(named);
             }
         }

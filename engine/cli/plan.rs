@@ -1,5 +1,6 @@
 //! `flounce plan`: the jobs of a batch as a manifest, for many machines.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -85,12 +86,10 @@ fn plan(arguments: &PlanArguments) -> Result<Plan, Error> {
 
 /// Shows each reason once why something cannot be baked; whether there is one.
 fn refuse_faults(plan: &Plan) -> bool {
-    let mut shown: Vec<String> = Vec::new();
+    let mut shown = BTreeSet::new();
     for fault in plan.faults.iter().flatten() {
-        let text = fault.to_string();
-        if !shown.contains(&text) {
+        if shown.insert(fault.to_string()) {
             show_error(fault);
-            shown.push(text);
         }
     }
     !shown.is_empty()

@@ -31,9 +31,10 @@ fn what_is_up_to_date_is_skipped_whatever_its_times_are() {
             .unwrap();
     }
     fs::rename(stage.at("out"), stage.at("moved")).unwrap();
-    fs::rename(stage.at("moved"), stage.at("out")).unwrap();
-    assert_eq!(states(&stage, "--skip-existing"), ["skipped"; 4]);
-    assert!(stage.files("out") == first);
+    let moved = WORDS.replace("--out-dir out", "--out-dir moved");
+    stage.ok(&format!("{moved} --skip-existing --report r.json -q"));
+    assert_eq!(stage.states("r.json"), ["skipped"; 4]);
+    assert!(stage.files("moved") == first && !stage.at("out").exists());
     let report = stage.json("r.json");
     assert_eq!(report["totals"]["skipped"], 4);
     assert!(report["jobs"][0]["files"][0]["hash"].is_string());
@@ -93,11 +94,19 @@ fn outputs_that_were_cut_edited_or_removed_are_done_again() {
         "{listed}"
     );
     assert_eq!(listed.matches("bake: new").count(), 1, "{listed}");
-    assert_eq!(
-        states(&stage, "--skip-existing"),
-        ["done", "done", "done", "skipped"]
-    );
+    let output = stage.run(&format!("{WORDS} --skip-existing --report r.json -q"));
+    assert_eq!(stage.states("r.json"), ["done", "done", "done", "skipped"]);
     assert!(stage.files("out") == first);
+    // What somebody did to them is gone, so that they are named.
+    let said = String::from_utf8(output.stderr).unwrap();
+    let warnings = said.matches("changed since a batch wrote it, overwritten");
+    assert_eq!(warnings.count(), 2, "{said}");
+    for name in ["out/kit.tail.glb: changed", "out/kit.soft.glb: changed"] {
+        assert!(said.contains(name), "{said}");
+    }
+    let output = stage.run(&format!("{WORDS} --force -q"));
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(!said.contains("changed since"), "{said}");
 }
 
 #[test]
@@ -141,4 +150,51 @@ fn files_that_no_batch_wrote_are_overwritten_only_by_force() {
     let refused = stage.fails(&format!("{WORDS} -q"), 2);
     assert!(refused.contains("(and 3 more outputs)"), "{refused}");
     assert_eq!(states(&stage, "--force"), ["done"; 4]);
+}
+
+#[test]
+fn the_way_that_clips_are_asked_for_does_not_matter() {
+    let stage = Stage::new();
+    let words = "batch cast/fox.glb --rig rigs/tail.ron --out-dir out --name {model}.{clip}.{ext}";
+    let run = |more: &str| {
+        stage.ok(&format!(
+            "{words} {more} --skip-existing --report r.json -q"
+        ));
+        stage.states("r.json")
+    };
+    assert_eq!(run("--clip Walk"), ["done"]);
+    assert_eq!(run("--clip Walk --clip Run"), ["skipped", "done"]);
+    assert_eq!(run("--clip #1 --seconds 9"), ["skipped"]);
+    assert_eq!(run(""), ["done", "skipped", "skipped"]);
+}
+
+#[test]
+fn what_a_run_never_came_to_write_is_nobodys() {
+    let stage = Stage::new();
+    // It fails when it runs: a rig of joints that the model does not have.
+    fs::copy(
+        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("scenes/rigs/cesium_man.ron"),
+        stage.at("rigs/a.ron"),
+    )
+    .unwrap();
+    let words = "batch cast/fox.glb --rig rigs --out-dir out -q";
+    stage.fails(&format!("{words} --fail-fast --jobs 1"), 1);
+    assert!(stage.names("out").is_empty());
+    fs::write(stage.at("out/fox.tail.glb"), "mine").unwrap();
+    let refused = stage.fails(&format!("{words} --resume"), 2);
+    assert!(
+        refused.contains("fox.tail.glb: exists already"),
+        "{refused}"
+    );
+    assert_eq!(stage.files("out")["fox.tail.glb"], b"mine");
+}
+
+#[test]
+fn in_the_place_of_a_missing_file_a_stranger_may_lie() {
+    let stage = Stage::new().with_text_model();
+    fs::remove_file(stage.at("cast/CesiumMan_img0.jpg")).unwrap();
+    fs::create_dir(stage.at("out")).unwrap();
+    fs::write(stage.at("out/CesiumMan_img0.jpg"), "mine").unwrap();
+    stage.ok("batch cast/man.gltf --rig rigs/arms.ron --out-dir out -q");
+    assert_eq!(stage.files("out")["CesiumMan_img0.jpg"], b"mine");
 }

@@ -165,7 +165,7 @@ fn merging_names_what_is_missing_twice_or_of_another_manifest() {
     fs::write(stage.at("r2.json"), report.to_string()).unwrap();
     let refused = stage.fails("merge r0.json r1.json r2.json -o x.json --partial", 1);
     assert!(
-        refused.contains("job 2 (kit.soft.glb): r0.json and r2.json have different results"),
+        refused.contains("job 2 (kit.soft.glb): r0.json and r2.json have different files"),
         "{refused}"
     );
     stage.ok("plan cast --rig rigs/tail.ron --out-dir out -o jobs/other.json -q");
@@ -188,4 +188,81 @@ fn merging_names_what_is_missing_twice_or_of_another_manifest() {
         refused.contains("the output is the input r0.json"),
         "{refused}"
     );
+}
+
+#[test]
+fn rows_do_not_hang_on_the_folder_that_a_command_runs_in() {
+    let stage = Stage::new().with_text_model();
+    fs::remove_file(stage.at("cast/CesiumMan_img0.jpg")).unwrap();
+    fs::copy(stage.at("rigs/arms.ron"), stage.at("rigs/soft.ron")).unwrap();
+    fs::create_dir(stage.at("jobs")).unwrap();
+    stage.ok("plan cast/man.gltf cast/fox.glb --rig rigs/arms.ron --out-dir out -o jobs/m.json -q");
+    // The fox has no arms: one warns, one fails, and both name files.
+    let words = "batch --manifest m.json -q --report ../here.json --out-dir ../out";
+    let mut inside = stage.command(words);
+    let inside = inside.current_dir(stage.at("jobs")).output().unwrap();
+    assert_eq!(inside.status.code(), Some(1));
+    let manifest = stage.at("jobs/m.json");
+    let absolute = format!(
+        "batch --manifest {} -q --report there.json --out-dir {}",
+        manifest.display(),
+        stage.at("there").display()
+    );
+    stage.fails(&absolute, 1);
+    let [here, there] = ["here.json", "there.json"].map(|file| stage.json(file)["jobs"].clone());
+    let row = here
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|row| row["state"] == "done");
+    let warnings = row.unwrap()["warnings"].to_string();
+    assert!(
+        warnings.contains(": ../cast/CesiumMan_img0.jpg is missing"),
+        "{warnings}"
+    );
+    let failed = here
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|row| row["state"] == "failed");
+    let why = failed.unwrap()["error"].as_str().unwrap();
+    assert!(why.starts_with("../rigs/arms.ron"), "{why}");
+    assert_eq!(here, there);
+    stage.fails("merge here.json there.json -o all.json -q", 1);
+    assert_eq!(stage.states("all.json"), ["failed", "done"]);
+}
+
+#[test]
+fn a_part_that_was_mended_merges_with_the_one_that_failed() {
+    let stage = planned();
+    let soft = fs::read(stage.at("rigs/soft.ron")).unwrap();
+    stage.rig("soft", "0.4");
+    stage.fails("batch --manifest jobs/m.json --report a.json -q", 1);
+    fs::write(stage.at("rigs/soft.ron"), soft).unwrap();
+    stage.ok("batch --manifest jobs/m.json --report b.json --resume -q");
+    let [ab, ba] = ["a.json b.json", "b.json a.json"].map(|parts| stage.merged(parts));
+    assert_eq!(ab, ba);
+    assert_eq!(stage.states("merged.json"), ["done"; 6]);
+}
+
+#[test]
+fn a_second_process_waits_for_no_lock_and_touches_nothing() {
+    let stage = planned();
+    stage.ok("batch --manifest jobs/m.json --range 1-1 -q");
+    let ledger = stage.at("out/.flounce");
+    let journal = fs::read_dir(&ledger).unwrap().next().unwrap().unwrap();
+    // As a process holds it that is at work.
+    let held = fs::File::open(journal.path()).unwrap();
+    held.lock().unwrap();
+    let before = fs::read(journal.path()).unwrap();
+    let words = "batch --manifest jobs/m.json --range 1-1 --force -q";
+    let refused = stage.run(words);
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert!(!refused.status.success(), "{said}");
+    assert!(said.contains("another flounce batch is at work"), "{said}");
+    assert_eq!(fs::read(journal.path()).unwrap(), before);
+    // Another part has a journal of its own.
+    stage.ok("batch --manifest jobs/m.json --range 2-2 -q");
+    drop(held);
+    stage.ok(words);
 }

@@ -34,7 +34,12 @@ fn kill_at(stage: &Stage, words: &str, count: usize) -> usize {
             .flatten()
             .flatten();
         entries
-            .filter(|entry| entry.path().extension().is_some_and(|it| it == "glb"))
+            .filter(|entry| {
+                entry
+                    .path()
+                    .extension()
+                    .is_some_and(|it| it == "glb" || it == "gltf")
+            })
             .count()
     };
     while outputs() < count && begin.elapsed() < Duration::from_secs(60) {
@@ -116,4 +121,39 @@ fn a_shard_that_was_killed_resumes_beside_another() {
     let ledgers = stage.names("out/.flounce");
     assert_eq!(ledgers.len(), 2, "{ledgers:?}");
     assert!(ledgers[0].ends_with(".shard-1-of-2.jsonl"), "{ledgers:?}");
+}
+
+#[test]
+fn a_text_model_that_is_done_again_and_killed_never_has_the_keys_of_another() {
+    let stage = Stage::new().with_text_model();
+    let rule = fs::read_to_string(stage.at("rigs/arms.ron")).unwrap();
+    fs::remove_dir_all(stage.at("rigs")).unwrap();
+    fs::create_dir(stage.at("rigs")).unwrap();
+    for index in 0..RIGS {
+        fs::write(stage.at(&format!("rigs/r{index:02}.ron")), &rule).unwrap();
+    }
+    // Two contents of each pair of files, by their rates.
+    let words = |rate: u32, out: &str| {
+        format!("batch cast/man.gltf --rig rigs --rate {rate} --jobs 2 -q --force --out-dir {out}")
+    };
+    stage.ok(&words(120, "first"));
+    stage.ok(&words(240, "second"));
+    let (first, second) = (stage.files("first"), stage.files("second"));
+    stage.ok(&words(120, "out"));
+    for pause in [30, 80, 150, 300] {
+        let mut child = stage.command(&words(240, "out")).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(pause));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let found = stage.files("out");
+        for (name, main) in found.iter().filter(|(name, _)| name.ends_with(".gltf")) {
+            let side = name.replace(".gltf", ".baked.bin");
+            let is_of = |whole: &std::collections::BTreeMap<String, Vec<u8>>| {
+                whole[name] == *main && whole[&side] == found[&side]
+            };
+            assert!(is_of(&first) || is_of(&second), "{name} is torn");
+        }
+    }
+    stage.ok(&words(240, "out").replace("--force", "--resume"));
+    assert!(stage.files("out") == second);
 }

@@ -77,6 +77,20 @@ fn after_a_failure_fail_fast_begins_nothing_more() {
 }
 
 #[test]
+fn fail_fast_also_stops_after_a_job_that_fails_when_it_runs() {
+    let stage = with_failures();
+    fs::remove_file(stage.at("cast/a.glb")).unwrap();
+    // Planning reads `b.glb` well; that it has no tail shows when its job runs, the first of four.
+    stage.fails(&format!("{WORDS} -q --fail-fast --jobs 1"), 1);
+    let states = stage.states("r.json");
+    assert_eq!(states[0], "failed");
+    // A second worker may have begun while the first one wrote or failed; never all of them.
+    assert!(states.iter().any(|state| state == "not_run"), "{states:?}");
+    let there = states.iter().filter(|state| *state == "done").count();
+    assert_eq!(stage.names("out").len(), there);
+}
+
+#[test]
 fn a_job_that_failed_is_tried_again_by_resume() {
     let stage = with_failures();
     stage.fails(&format!("{WORDS} -q"), 1);
