@@ -177,8 +177,14 @@ impl Journal {
             .map_err(io)?;
         // Some network file systems have no locks; there it is on whoever starts two runs.
         if let Err(TryLockError::WouldBlock) = file.try_lock() {
+            // Jobs of no manifest share one journal.
+            let what = if name == "batch" {
+                "in this folder"
+            } else {
+                "on these jobs"
+            };
             return Err(Error::Request(format!(
-                "{}: another flounce batch is at work on these jobs; wait for it, or take another --out-dir",
+                "{}: another flounce batch is at work {what}; wait for it, or take another --out-dir",
                 path.display()
             )));
         }

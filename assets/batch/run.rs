@@ -155,13 +155,19 @@ impl<'a> Crew<'a> {
     fn work(self) -> Vec<Ended> {
         let hands = (2 * self.pool.current_num_threads()).min(self.left.load(Ordering::Relaxed));
         let ended = Mutex::new(Vec::new());
+        let hand = || {
+            while let Some(one) = self.next() {
+                lock(&ended).push(one);
+            }
+        };
         std::thread::scope(|scope| {
-            for _ in 0..hands {
-                scope.spawn(|| {
-                    while let Some(one) = self.next() {
-                        lock(&ended).push(one);
-                    }
-                });
+            let hired = |_: &usize| {
+                let hired = std::thread::Builder::new().spawn_scoped(scope, hand);
+                hired.is_ok()
+            };
+            // Where the system has no more threads, those that there are do the work.
+            if (0..hands).take_while(hired).count() == 0 {
+                hand();
             }
         });
         self.journal.end();
