@@ -15,10 +15,10 @@ pub fn check(file: &Path) -> Result<(), Error> {
 
 /// As [`check()`] for a run of `plan`: neither what it is going to write, and a folder below its output folder may be missing.
 pub fn check_beside(file: &Path, plan: &Plan) -> Result<(), Error> {
-    let report = place(file);
+    let (report, out_dir) = (place(file), place(&plan.out_dir));
     for entry in &plan.manifest.entries {
         for output in plan.files(entry) {
-            let output = place(&plan.output(&output));
+            let output = out_dir.join(output.to_lowercase());
             if report.starts_with(&output) || output.starts_with(&report) {
                 return Err(Error::Request(format!(
                     "{}: found the output of {} there, expected another name for the report",
@@ -29,7 +29,7 @@ pub fn check_beside(file: &Path, plan: &Plan) -> Result<(), Error> {
         }
     }
     check_content(file)?;
-    if report.starts_with(place(&plan.out_dir)) {
+    if report.starts_with(out_dir) {
         return Ok(());
     }
     patch::check_folder(file)
