@@ -22,6 +22,7 @@
 
 use std::path::{Path, PathBuf};
 
+mod checks;
 pub mod hash;
 pub mod inputs;
 mod job;

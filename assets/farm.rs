@@ -48,7 +48,7 @@ impl FarmJob {
     pub fn shards(wanted: usize, entries: usize) -> Result<usize, Error> {
         match (wanted, entries) {
             (_, 0) => Err(Error::Request(
-                "the manifest has no entries; there is nothing to share out".to_owned(),
+                "the manifest has no jobs; there is nothing to share out".to_owned(),
             )),
             (0, _) => Err(Error::Request(
                 "--tasks is 0; expected at least one".to_owned(),
@@ -134,7 +134,7 @@ mod tests {
             FarmJob::shards(4, 0)
                 .unwrap_err()
                 .to_string()
-                .contains("no entries")
+                .contains("no jobs")
         );
         assert!(
             FarmJob::shards(0, 9)

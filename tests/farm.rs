@@ -194,7 +194,7 @@ fn what_makes_no_sense_is_refused_before_anything_is_written() {
     }
     write_manifest(&folder.join("m.json"), 0);
     let none = ["--tasks", "2", "-o", "job.sh"];
-    refused(&farm(&folder, "slurm", &none), 2, "no entries");
+    refused(&farm(&folder, "slurm", &none), 2, "no jobs");
     std::fs::write(folder.join("m.json"), "{}").unwrap();
     refused(
         &farm(&folder, "slurm", &none),
@@ -211,7 +211,7 @@ fn more_tasks_than_entries_are_not_made() {
     let (_home, folder) = folder(3);
     let told = done(&farm(&folder, "slurm", &["--tasks", "40", "-o", "job.sh"]));
     assert!(told.contains("3 tasks instead of 40"), "{told}");
-    assert!(told.contains("job.sh: 3 entries in 3 tasks"), "{told}");
+    assert!(told.contains("job.sh: 3 jobs in 3 tasks"), "{told}");
     let script = std::fs::read_to_string(folder.join("job.sh")).unwrap();
     assert!(script.contains("\n#SBATCH --array=1-3\n"), "{script}");
 }

@@ -6,6 +6,7 @@
 //! pattern. Folders and patterns pass over hidden names and do not follow links to folders.
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -49,7 +50,8 @@ const PATTERN: [char; 4] = ['*', '?', '[', '{'];
 /// of its paths. What `passes_over` says yes to is not found by folders and patterns.
 ///
 /// # Errors
-/// [`Error::Request`] for a word that finds nothing, with what was looked for; [`Error::Io`] for folders and lists that
+/// [`Error::Request`] for a word that finds nothing, with what was looked for, and for a file whose name is not UTF-8, which
+/// a manifest cannot hold; [`Error::Io`] for folders and lists that
 /// cannot be read.
 pub fn models(words: &[String], passes_over: &dyn Fn(&Path) -> bool) -> Result<Vec<Input>, Error> {
     let mut found = Vec::new();
@@ -197,6 +199,8 @@ struct Search<'a> {
     found: Vec<Input>,
     /// Files that the pattern matches and that are of another kind.
     others: usize,
+    /// Files that were passed over.
+    passed: usize,
 }
 
 impl<'a> Search<'a> {
@@ -213,6 +217,7 @@ impl<'a> Search<'a> {
             passes_over,
             found: Vec::new(),
             others: 0,
+            passed: 0,
         }
     }
 
@@ -229,6 +234,10 @@ impl<'a> Search<'a> {
             return Ok(self.found);
         }
         let found = match self.others {
+            0 if self.passed > 0 => format!(
+                "{} of a batch, which folders and patterns pass over",
+                counted(self.passed, "output")
+            ),
             0 if self.matcher.is_some() => "nothing that it matches".to_owned(),
             0 => "no files in this folder".to_owned(),
             others => format!("{} of other kinds", counted(others, "file")),
@@ -244,22 +253,25 @@ impl<'a> Search<'a> {
     /// Looks through `folder`, which is `below` the root.
     fn walk(&mut self, folder: &Path, below: &str, depth: usize, kind: &Kind) -> Result<(), Error> {
         let io = |error| Error::io(folder, "read", error);
-        let mut names = Vec::new();
+        let mut names: Vec<(OsString, bool)> = Vec::new();
         for entry in fs::read_dir(folder).map_err(io)? {
             let entry = entry.map_err(io)?;
             let is_folder = entry.file_type().map_err(io)?.is_dir();
-            // A name that is not UTF-8 has no place in a manifest.
-            let name = entry.file_name().into_string().ok();
-            names.extend(name.map(|name| (name, is_folder)));
+            names.push((entry.file_name(), is_folder));
         }
         names.sort_unstable();
         for (name, is_folder) in names {
             let path = tidy(&folder.join(&name));
-            if name.starts_with('.') || (self.passes_over)(&path) {
+            let name = name.to_string_lossy();
+            if name.starts_with('.') {
+                continue;
+            }
+            if (self.passes_over)(&path) {
+                self.passed += usize::from(!is_folder);
                 continue;
             }
             let relative = if below.is_empty() {
-                name
+                name.into_owned()
             } else {
                 format!("{below}/{name}")
             };
@@ -268,24 +280,37 @@ impl<'a> Search<'a> {
                     self.walk(&path, &relative, depth + 1, kind)?;
                 }
             } else if path.is_file() {
-                self.take(path, &relative, below, kind);
+                self.take(path, &relative, below, kind)?;
             }
         }
         Ok(())
     }
 
-    fn take(&mut self, file: PathBuf, relative: &str, below: &str, kind: &Kind) {
+    fn take(
+        &mut self,
+        file: PathBuf,
+        relative: &str,
+        below: &str,
+        kind: &Kind,
+    ) -> Result<(), Error> {
         let matcher = self.matcher.as_ref();
         if matcher.is_some_and(|matcher| !matcher.is_match(relative)) {
-            return;
+            return Ok(());
         }
         let extension = file.extension().unwrap_or_default().to_ascii_lowercase();
         if kind.extensions.iter().any(|known| extension == *known) {
+            if file.to_str().is_none() {
+                return Err(Error::Request(format!(
+                    "{}: the path is not UTF-8, which a plan cannot hold; rename it",
+                    file.display()
+                )));
+            }
             let folder = below.to_owned();
             self.found.push(Input { file, folder });
         } else {
             self.others += 1;
         }
+        Ok(())
     }
 }
 
@@ -396,6 +421,35 @@ mod tests {
             let refused = found(home, &[word]).unwrap_err();
             assert!(refused.contains(expected), "{word}: {refused}");
         }
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn names_that_are_not_utf_8_are_refused_where_they_are_looked_for() {
+        use std::os::unix::ffi::OsStrExt;
+        let home = folder();
+        let home = home.path();
+        let named = |name: &[u8]| home.join(std::ffi::OsStr::from_bytes(name));
+        fs::write(named(b"f\xffx.txt"), "").unwrap();
+        assert_eq!(files(home, &["."]).len(), 5);
+        fs::create_dir(named(b"n\xffn")).unwrap();
+        fs::write(named(b"n\xffn/g.glb"), "").unwrap();
+        fs::write(named(b"n\xffn/f\xffx.vrm"), "").unwrap();
+        assert_eq!(files(home, &["*.glb"]).len(), 3, "not looked for");
+        let refused = found(home, &["."]).unwrap_err();
+        assert!(
+            refused.contains("n\u{fffd}n/f\u{fffd}x.vrm: the path is not UTF-8"),
+            "{refused}"
+        );
+    }
+
+    #[test]
+    fn a_folder_of_outputs_alone_says_that_they_are_passed_over() {
+        let home = tempfile::tempdir().unwrap();
+        fs::write(home.path().join("passed"), "").unwrap();
+        let refused = found(home.path(), &["."]).unwrap_err();
+        let expected = "found 1 output of a batch, which folders and patterns pass over";
+        assert!(refused.contains(expected), "{refused}");
     }
 
     #[test]

@@ -244,9 +244,15 @@ impl Journal {
         fs::create_dir_all(&folder).map_err(|error| Error::io(&folder, "create", error))?;
         let path = folder.join(format!("{name}.jsonl"));
         let io = |error| Error::io(&path, "write", error);
+        // Jobs of no manifest share one journal.
+        let what = if name == "batch" {
+            "in this folder"
+        } else {
+            "on these jobs"
+        };
         let mut file = lock_journal(&path, TRIES).map_err(io)?.ok_or_else(|| {
             Error::Request(format!(
-                "{}: another flounce batch is at work on these jobs; wait for it, or take another --out-dir",
+                "{}: another flounce batch is at work {what}; wait for it, or take another --out-dir",
                 path.display()
             ))
         })?;

@@ -26,6 +26,7 @@ use serde::{Deserialize, Serialize};
 
 use super::PROGRAM;
 use super::hash::ContentHash;
+use super::names::is_reserved;
 use crate::assets::bake::BakeOptions;
 use crate::assets::{Error, patch};
 use crate::profile::SwingProfile;
@@ -266,8 +267,11 @@ impl Manifest {
                 if !stays_below(file) {
                     return fault("its output leaves the output folder");
                 }
+                if is_reserved(file) {
+                    return fault("its output is among the ledgers, in .flounce");
+                }
                 if !outputs.insert(file) {
-                    return fault("its output is that of another entry");
+                    return fault("its output is that of another job");
                 }
             }
         }
@@ -301,8 +305,12 @@ pub(super) fn check_head(text: &str, schema: &str, version: u32, what: &str) -> 
         ));
     }
     if head.program != PROGRAM {
+        let help = match schema {
+            SCHEMA => "plan again",
+            _ => "use that version, or run these jobs again with this one",
+        };
         return Err(format!(
-            "it is of {}, this is {PROGRAM}, whose outputs may differ; plan again",
+            "it is of {}, this is {PROGRAM}, whose outputs may differ; {help}",
             head.program
         ));
     }
@@ -415,6 +423,18 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn a_file_of_another_version_says_what_helps() {
+        for (schema, expected) in [
+            (SCHEMA, "may differ; plan again"),
+            ("flounce.batch", "may differ; use that version, or run"),
+        ] {
+            let text = format!("{{\"schema\": \"{schema}\", \"version\": 1, \"program\": \"x\"}}");
+            let refused = check_head(&text, schema, 1, "").unwrap_err();
+            assert!(refused.contains(expected), "{refused}");
+        }
+    }
+
+    #[test]
     fn a_manifest_that_was_signed_anew_still_has_to_make_sense() {
         let signed = |change: fn(&mut Manifest)| {
             let mut changed = manifest(&[10, 20]);
@@ -428,7 +448,9 @@ pub(super) mod tests {
             "{outside}"
         );
         let doubled = signed(|it| it.entries[1].output = "0.glb".to_owned());
-        assert!(doubled.contains("that of another entry"), "{doubled}");
+        assert!(doubled.contains("that of another job"), "{doubled}");
+        let hidden = signed(|it| it.entries[1].output = ".Flounce/x.glb".to_owned());
+        assert!(hidden.contains("among the ledgers"), "{hidden}");
         let nowhere = signed(|it| it.entries[0].model = 2);
         assert!(nowhere.contains("does not exist"), "{nowhere}");
         let misplaced = signed(|it| it.entries[0].number = 2);

@@ -5,13 +5,14 @@
 //! | `{model}` | the model's file name without extension |
 //! | `{rig}` | the rig's file name without extension |
 //! | `{clip}` | the clip's name; makes a job of each clip |
-//! | `{index}` | the job's number in the plan, from 1, with leading zeros |
+//! | `{index}` | the job's number in the whole plan, from 1, with leading zeros: one more model gives others new names |
 //! | `{folder}` | the model's folder below the input that found it; may be empty |
 //! | `{ext}` | `glb`, `vrm` or `gltf`, as the model |
 //!
 //! A `/` makes folders. What comes from a file's or clip's name is made safe: letters that some file systems refuse become
 //! `_`, and names are cut to [`LONGEST`] bytes.
 
+use super::ledger;
 use crate::assets::Error;
 
 /// The pattern when none is given.
@@ -19,6 +20,9 @@ pub const DEFAULT: &str = "{model}.{rig}.{ext}";
 
 /// Longest name that a placeholder becomes, bytes: file systems take 255 for a whole name.
 pub const LONGEST: usize = 100;
+
+/// Longest part of a path, bytes: that of ext4, APFS and NTFS, of which two count letters and take a little more.
+pub const LONGEST_PART: usize = 255;
 
 /// Names that Windows keeps for devices, whatever their extension.
 const DEVICES: [&str; 4] = ["con", "prn", "aux", "nul"];
@@ -65,7 +69,7 @@ impl Pattern {
     ///
     /// # Errors
     /// [`Error::Request`] for an unknown placeholder, a brace without its partner, and a pattern that leads out of the
-    /// output folder or names no file.
+    /// output folder or into that of its ledgers, or names no file.
     pub fn parse(text: &str) -> Result<Self, Error> {
         let refuse = |found: &str, expected: &str| {
             Err(Error::Request(format!(
@@ -106,6 +110,9 @@ impl Pattern {
         }
         if text.split('/').any(|part| part == "..") {
             return refuse("\"..\"", "a name below --out-dir");
+        }
+        if is_reserved(text) {
+            return refuse(ledger::FOLDER, "another folder: that is for ledgers");
         }
         if text.is_empty() || text.ends_with('/') {
             return refuse("no file name at its end", "one such as {model}.{rig}.{ext}");
@@ -148,6 +155,15 @@ impl Pattern {
         let parts = filled.split('/').filter(|part| !matches!(*part, "" | "."));
         parts.collect::<Vec<_>>().join("/")
     }
+}
+
+/// Whether `path`, with `/` between its parts, leads through a folder of ledgers, which some systems find under other cases
+/// and with dots and spaces at its end.
+pub fn is_reserved(path: &str) -> bool {
+    path.split('/').any(|part| {
+        let name = part.trim_end_matches(['.', ' ']);
+        name.eq_ignore_ascii_case(ledger::FOLDER)
+    })
 }
 
 /// `name` as a part of a file name that every file system takes.
@@ -247,6 +263,9 @@ mod tests {
             ("/tmp/{model}.glb", "a name below --out-dir"),
             ("a/../../{model}.glb", "found \"..\""),
             ("c:{model}.glb", "a colon"),
+            (".flounce/batch.tmp/{model}.glb", "found .flounce, expected"),
+            ("a/.Flounce./{model}.glb", "found .flounce, expected"),
+            ("{model}/.FLOUNCE", "found .flounce, expected"),
             ("", "found no file name"),
             ("{model}/", "found no file name"),
         ] {

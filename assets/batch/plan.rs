@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use rayon::prelude::*;
 
+use super::checks;
 use super::inputs::Input;
 use super::manifest::{
     ClipOf, Entry, Manifest, ModelFile, Options, Reference, RigFile, SCHEMA, VERSION, stays_below,
@@ -17,7 +18,9 @@ use super::stamp;
 use super::{ContentHash, PROGRAM, slashed};
 use crate::assets::Error;
 use crate::assets::bake::{self, BakeOptions, count_frames, select_clips};
+use crate::assets::container::Form;
 use crate::assets::patch::Needs;
+use crate::assets::rig_file;
 
 /// What to plan.
 #[derive(Clone, Debug)]
@@ -81,6 +84,13 @@ impl Plan {
         self.base.join(&self.manifest.rigs[index].file)
     }
 
+    /// The files that `entry` consists of, relative to the output folder: its output, that of its keys, and copies.
+    pub fn files(&self, entry: &Entry) -> Vec<String> {
+        let own = [Some(&entry.output), entry.side.as_ref()];
+        let copies = copies(&self.manifest, entry).map(|(file, _)| file);
+        own.into_iter().flatten().cloned().chain(copies).collect()
+    }
+
     /// Where `file` of an entry goes.
     pub fn output(&self, file: &str) -> PathBuf {
         self.out_dir.join(file)
@@ -91,19 +101,24 @@ impl Plan {
 struct Inspected {
     file: ModelFile,
     extension: String,
+    form: Form,
     needs: Needs,
+    /// Why each rig does not fit.
+    misfits: Vec<Option<Arc<Error>>>,
     /// What is baked of it, with the frames that takes.
     clips: Vec<(ClipOf, u64)>,
 }
 
-/// Plans. A model or a rig that cannot be read makes no error here but a fault of its entries.
+/// Plans. A model or a rig that cannot be read, and a rig that does not fit a model, makes no error here but a fault of its entries.
 ///
 /// # Errors
-/// [`Error::Request`] for options out of range, paths that are not UTF-8, two jobs with one output, and an output that is
+/// [`Error::Request`] for options out of range, paths that are not UTF-8, names too long, two jobs with one output, and an output that is
 /// an input.
 pub fn plan(request: &Request) -> Result<Plan, Error> {
     bake::check(&request.options)?;
-    let inspect = |input: &Input| inspect(&input.file, &request.options).map_err(Arc::new);
+    let read = |file: &PathBuf| models::load_rig(file).map_err(Arc::new);
+    let rigs: Vec<_> = request.rigs.par_iter().map(read).collect();
+    let inspect = |input: &Input| inspect(&input.file, &request.options, &rigs).map_err(Arc::new);
     let first = Mutex::default();
     let inspect_kept = |(index, input)| {
         let (inspected, loaded) = inspect(input)?;
@@ -115,8 +130,6 @@ pub fn plan(request: &Request) -> Result<Plan, Error> {
     };
     let inputs = request.models.par_iter().enumerate();
     let models: Vec<_> = inputs.map(inspect_kept).collect();
-    let read = |file: &PathBuf| models::load_rig(file).map_err(Arc::new);
-    let rigs: Vec<_> = request.rigs.par_iter().map(read).collect();
     let base = request.base.as_deref();
     let mut manifest = Manifest {
         schema: SCHEMA.to_owned(),
@@ -152,8 +165,11 @@ pub fn plan(request: &Request) -> Result<Plan, Error> {
     let count = jobs.len();
     for (index, job) in jobs.into_iter().enumerate() {
         let entry = entry(request, &manifest, &job, index, count, &models);
+        let inspected = models[job.model].as_ref().ok();
+        let misnamed = inspected.and_then(|it| checks::misnamed(it.form, &request.out_dir, &entry));
+        checks::refuse_name(&manifest, &entry)?;
         manifest.entries.push(entry);
-        faults.push(job.fault);
+        faults.push(job.fault.or(misnamed));
     }
     manifest.hash = manifest.content();
     refuse_shared_outputs(&manifest, &faults, &models)?;
@@ -168,7 +184,11 @@ pub fn plan(request: &Request) -> Result<Plan, Error> {
     Ok(plan)
 }
 
-fn inspect(file: &Path, options: &BakeOptions) -> Result<(Inspected, Loaded), Error> {
+fn inspect(
+    file: &Path,
+    options: &BakeOptions,
+    rigs: &[Read<(rig_file::RigFile, ContentHash)>],
+) -> Result<(Inspected, Loaded), Error> {
     let loaded = models::load(file)?;
     let clips = select_clips(&loaded.model, options)?;
     let extension = file.extension().unwrap_or_default().to_ascii_lowercase();
@@ -187,7 +207,9 @@ fn inspect(file: &Path, options: &BakeOptions) -> Result<(Inspected, Loaded), Er
     let inspected = Inspected {
         clips: clips.iter().map(clip).collect(),
         extension: extension.to_owned(),
+        form: loaded.container.form,
         needs: loaded.needs.clone(),
+        misfits: checks::misfits(&loaded.model.rig, rigs),
         file: ModelFile {
             file: String::new(),
             hash: loaded.hash.clone(),
@@ -207,14 +229,17 @@ struct Job {
     fault: Option<Arc<Error>>,
 }
 
-type Read<T> = Result<T, Arc<Error>>;
+pub(super) type Read<T> = Result<T, Arc<Error>>;
 
 /// All jobs in order.
 fn product<R>(request: &Request, models: &[Read<Inspected>], rigs: &[Read<R>]) -> Vec<Job> {
     let mut jobs = Vec::new();
     for (model, inspected) in models.iter().enumerate() {
         for (rig, read) in rigs.iter().enumerate() {
-            let fault = inspected.as_ref().err().or(read.as_ref().err()).cloned();
+            let fault = match (inspected, read) {
+                (Err(fault), _) | (_, Err(fault)) => Some(fault.clone()),
+                (Ok(it), Ok(_)) => it.misfits[rig].clone(),
+            };
             let job = |clip: Option<ClipOf>, clips: usize, frames: u64| Job {
                 model,
                 rig,

@@ -160,13 +160,19 @@ impl<'a> Crew<'a> {
     fn work(self) -> Vec<Ended> {
         let workers = (2 * self.pool.current_num_threads()).min(self.left.load(Ordering::Relaxed));
         let ended = Mutex::new(Vec::new());
+        let worker = || {
+            while let Some(one) = self.next() {
+                lock(&ended).push(one);
+            }
+        };
         std::thread::scope(|scope| {
-            for _ in 0..workers {
-                scope.spawn(|| {
-                    while let Some(one) = self.next() {
-                        lock(&ended).push(one);
-                    }
-                });
+            let hired = |_: &usize| {
+                let hired = std::thread::Builder::new().spawn_scoped(scope, worker);
+                hired.is_ok()
+            };
+            // Where the system has no more threads, those that there are do the work.
+            if (0..workers).take_while(hired).count() == 0 {
+                worker();
             }
         });
         let left = own_files(self.plan, self.planned.difference(&lock(&self.written)));

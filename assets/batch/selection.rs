@@ -49,7 +49,7 @@ pub fn shard(text: &str) -> Result<Selection, String> {
 /// # Errors
 /// A sentence that says what was expected.
 pub fn range(text: &str) -> Result<Selection, String> {
-    let expected = || format!("found \"{text}\", expected A-B, numbers of entries from 1: 5-9");
+    let expected = || format!("found \"{text}\", expected A-B, numbers of jobs from 1: 5-9");
     let (first, last) = pair(text, '-').ok_or_else(expected)?;
     let fits = first >= 1 && first <= last;
     fits.then_some(Selection::Range { first, last })
@@ -91,7 +91,7 @@ impl Selection {
             }
             Self::Range { first, last } => Err(Error::Request(format!(
                 "--range {first}-{last}: the manifest has {}",
-                counted(entries.len(), "entry").replace("entrys", "entries")
+                counted(entries.len(), "job")
             ))),
         }
     }
@@ -166,7 +166,7 @@ mod tests {
         assert_eq!(pick(range("1-4"), &[1; 4]), [0, 1, 2, 3]);
         let behind = range("2-5").unwrap().pick(&manifest(&[1; 4]).entries);
         let behind = behind.unwrap_err().to_string();
-        assert_eq!(behind, "--range 2-5: the manifest has 4 entries");
+        assert_eq!(behind, "--range 2-5: the manifest has 4 jobs");
     }
 
     #[test]

@@ -111,7 +111,7 @@ fn root(job: &FarmJob, manifest: Option<String>, out_dir: Option<String>) -> Val
         "specificationVersion": "jobtemplate-2023-09",
         "name": job.name,
         "description": format!(
-            "Bakes the {} entries of a flounce manifest in shards, then joins their reports. \
+            "Bakes the {} jobs of a flounce manifest in shards, then joins their reports. \
              Models and rigs have to be where the manifest says, relative to it, on every machine.",
             job.entries
         ),

@@ -1,9 +1,11 @@
 //! `flounce batch`: swing motion into the clips of many models.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::IsTerminal;
 use std::num::NonZeroU16;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use clap::Args;
 use flounce::assets::batch::ledger::Ledger;
@@ -17,7 +19,7 @@ use indicatif::ProgressBar;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::product::{ProductArguments, misuse};
-use super::{bytes, progress_bar, show_error, show_warnings, table};
+use super::{bytes, destination, progress_bar, show_error, show_warnings, table};
 
 /// Bake many models with many rigs into a folder.
 ///
@@ -51,7 +53,7 @@ pub struct BatchArguments {
     /// Where outputs go; made if need be [default: that of the manifest]
     #[arg(long, value_name = "DIR", required_unless_present = "manifest")]
     out_dir: Option<PathBuf>,
-    /// Threads that simulate; outputs do not depend on it [default: one per processor]
+    /// Threads that simulate, up to 4 per processor; outputs do not depend on it [default: one per processor]
     #[arg(short, long, value_name = "N")]
     jobs: Option<NonZeroU16>,
     /// Leave outputs alone that are up to date: a batch wrote them from the same model, rig, options and version, and they
@@ -71,13 +73,14 @@ pub struct BatchArguments {
     /// Begin no more jobs once one has failed
     #[arg(long)]
     fail_fast: bool,
-    /// Write what became of each job as JSON (schema flounce.batch), over what is there; `flounce merge` joins several
+    /// Write what became of each job as JSON (schema flounce.batch), over an older report; a folder below --out-dir is made
+    /// if need be; `flounce merge` joins several
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
     /// Overwrite files that no batch wrote; without --skip-existing and --resume, everything
     #[arg(long)]
     force: bool,
-    /// No progress, no table; errors are shown
+    /// No progress (a bar, or off a terminal a line for each job), no table; errors are shown
     #[arg(short, long)]
     quiet: bool,
 }
@@ -101,13 +104,22 @@ pub fn run(arguments: &BatchArguments) -> Result<ExitCode, Error> {
         Err(error) => return misuse(error),
     };
     if arguments.dry_run {
-        print_todo(&prepared);
-        return Ok(ExitCode::SUCCESS);
+        print_todo(&prepared, arguments.manifest.is_some());
     }
     if let Err(error) = refuse_taken(&prepared) {
         return misuse(error);
     }
-    let report = work(arguments, prepared)?;
+    if arguments.dry_run {
+        return Ok(ExitCode::SUCCESS);
+    }
+    if let Some(folder) = arguments.report.as_deref().and_then(Path::parent) {
+        std::fs::create_dir_all(folder).map_err(|error| Error::io(folder, "create", error))?;
+    }
+    // What it refuses, it refuses before the first job.
+    let report = match work(arguments, prepared) {
+        Ok(report) => report,
+        Err(error) => return misuse(error),
+    };
     if let Some(file) = &arguments.report {
         report.write(file)?;
     }
@@ -122,7 +134,7 @@ pub fn run(arguments: &BatchArguments) -> Result<ExitCode, Error> {
 }
 
 fn prepare(arguments: &BatchArguments) -> Result<Prepared, Error> {
-    let threads = arguments.jobs.map_or(0, |jobs| jobs.get().into());
+    let threads = arguments.jobs.map_or(0, threads);
     // It fails where the system has no threads left.
     let pool = ThreadPoolBuilder::new()
         .num_threads(threads)
@@ -150,6 +162,18 @@ fn prepare(arguments: &BatchArguments) -> Result<Prepared, Error> {
     })
 }
 
+/// How many threads `--jobs` gets: more than a few per processor take memory and give nothing.
+fn threads(wanted: NonZeroU16) -> usize {
+    const PER_PROCESSOR: usize = 4;
+    let wanted = usize::from(wanted.get());
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    let most = PER_PROCESSOR * processors;
+    if wanted > most {
+        eprintln!("note: {most} threads instead of {wanted}: {PER_PROCESSOR} per processor");
+    }
+    wanted.min(most)
+}
+
 /// The plan, and what was written into its output folder before.
 fn plan(arguments: &BatchArguments, pool: &ThreadPool) -> Result<(Plan, Ledger), Error> {
     let out_dir = arguments.out_dir.as_deref();
@@ -172,7 +196,7 @@ fn plan(arguments: &BatchArguments, pool: &ThreadPool) -> Result<(Plan, Ledger),
         )));
     }
     let ledger = Ledger::read(out_dir)?;
-    let request = arguments.product.request(out_dir, None, &ledger)?;
+    let request = arguments.product.request(out_dir, None)?;
     let plan = pool.install(|| batch::plan(&request))?;
     Ok((plan, ledger))
 }
@@ -187,7 +211,7 @@ fn refuse_report(arguments: &BatchArguments, plan: &Plan) -> Result<(), Error> {
     for input in models.chain(rigs).chain(arguments.manifest.clone()) {
         patch::refuse_same(report, &input)?;
     }
-    patch::check_folder(report)
+    destination::check_beside(report, plan)
 }
 
 /// Refuses to write over files that no batch wrote.
@@ -237,6 +261,9 @@ fn work(arguments: &BatchArguments, prepared: Prepared) -> Result<Report, Error>
     let progress = Progress {
         bar: progress_bar(frames, "frames", arguments.quiet),
         plan: &plan,
+        jobs: selected.len(),
+        ended: AtomicUsize::new(0),
+        lines: !arguments.quiet && !std::io::stderr().is_terminal(),
     };
     let options = RunOptions {
         kept: if arguments.resume {
@@ -266,6 +293,12 @@ fn journal(arguments: &BatchArguments, plan: &Plan, selection: Selection) -> Str
 struct Progress<'p> {
     bar: ProgressBar,
     plan: &'p Plan,
+    /// How many there are.
+    jobs: usize,
+    /// How many of them are over.
+    ended: AtomicUsize,
+    /// Whether each has a line instead of a bar.
+    lines: bool,
 }
 
 impl Observer for Progress<'_> {
@@ -274,7 +307,15 @@ impl Observer for Progress<'_> {
     }
 
     fn ended(&self, row: &Row, error: Option<&Error>) {
+        let ended = self.ended.fetch_add(1, Ordering::Relaxed) + 1;
         if row.state != State::Failed {
+            if self.lines {
+                let state = row.state.describe();
+                eprintln!(
+                    "job {} {state}: {} ({ended} of {})",
+                    row.number, row.output, self.jobs
+                );
+            }
             return;
         }
         let entry = self.plan.manifest.entries.get(row.number - 1);
@@ -315,7 +356,7 @@ fn warnings(report: &Report) -> Vec<String> {
 }
 
 /// What would be done, and why.
-fn print_todo(prepared: &Prepared) {
+fn print_todo(prepared: &Prepared, of_manifest: bool) {
     let header = ["job", "clips", "frames", "output", "what"];
     let mut rows = vec![header.map(str::to_owned).to_vec()];
     let mut baked = 0;
@@ -349,11 +390,18 @@ fn print_todo(prepared: &Prepared) {
         ]);
     }
     print!("{}", ragged(&rows));
-    println!(
-        "\n{} of {} would be baked; nothing was written",
-        baked,
-        counted(prepared.selected.len(), "job")
-    );
+    let jobs = counted(prepared.selected.len(), "job");
+    let taken = |todo: &Todo| matches!(todo, Todo::Taken(_));
+    if prepared.todo.iter().any(taken) {
+        println!("\nnothing would run: outputs exist already");
+        return;
+    }
+    let unchecked = if of_manifest && baked > 0 {
+        "; whether inputs changed and rigs fit was not checked"
+    } else {
+        ""
+    };
+    println!("\n{baked} of {jobs} would be baked; nothing was written{unchecked}");
 }
 
 fn print_report(report: &Report) {
@@ -381,6 +429,27 @@ fn print_report(report: &Report) {
     }));
     print!("{}", ragged(&rows));
     println!("\n{}; {:.2} s", summary(report), timing.seconds);
+    // Where they have scrolled away.
+    if report.jobs.len() > SCREEN {
+        print!("{}", failures(report));
+    }
+}
+
+/// Rows that are seen at once.
+const SCREEN: usize = 20;
+
+/// The jobs that failed, not more than a screenful.
+fn failures(report: &Report) -> String {
+    let failed = report.jobs.iter().filter(|row| row.state == State::Failed);
+    let line = |row: &Row| {
+        let why = row.error.as_deref().map(one_line).unwrap_or_default();
+        format!("failed: {} {}: {why}\n", row.number, row.output)
+    };
+    let mut text: String = failed.take(SCREEN).map(line).collect();
+    if report.totals.failed > SCREEN {
+        text += &format!("failed: … and {} more\n", report.totals.failed - SCREEN);
+    }
+    text
 }
 
 /// How many jobs ended how, and what their outputs come to.

@@ -45,7 +45,7 @@ struct JobArguments {
     /// The manifest, written by `flounce plan`
     #[arg(long, value_name = "MANIFEST.json")]
     manifest: PathBuf,
-    /// Into how many tasks the manifest is cut; more than it has entries are not made
+    /// Into how many tasks the manifest is cut; more than it has jobs are not made
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     tasks: u32,
     /// Where outputs, the reports of the shards and the merged report go, on a disk that every machine sees
@@ -133,7 +133,7 @@ fn job(arguments: &JobArguments) -> Result<FarmJob, Error> {
     if tasks < wanted {
         eprintln!(
             "note: {tasks} tasks instead of {wanted}: the manifest has {}",
-            entry_count(entries)
+            counted(entries, "job")
         );
     }
     let absolute =
@@ -166,14 +166,7 @@ fn print_job(arguments: &JobArguments, job: &FarmJob) {
     println!(
         "{}: {} in {}, then the merge of their reports",
         arguments.output.display(),
-        entry_count(job.entries),
+        counted(job.entries, "job"),
         counted(job.tasks, "task")
     );
-}
-
-fn entry_count(count: usize) -> String {
-    match count {
-        1 => "1 entry".to_owned(),
-        count => format!("{count} entries"),
-    }
 }

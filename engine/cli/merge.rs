@@ -11,7 +11,7 @@ use flounce::assets::{Error, patch};
 
 use super::batch::summary;
 use super::product::misuse;
-use super::show_error;
+use super::{destination, show_error};
 
 /// Check and join the reports of the parts of a batch.
 ///
@@ -30,7 +30,7 @@ pub struct MergeArguments {
     /// Check that the reports are of this manifest
     #[arg(long, value_name = "FILE")]
     manifest: Option<PathBuf>,
-    /// The merged report, over what is there
+    /// The merged report, over what is there if that is a report
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
     /// Merge what there is, even if jobs are missing
@@ -78,7 +78,7 @@ fn read(arguments: &MergeArguments) -> Result<Read, Error> {
     if let Some(manifest) = manifest {
         patch::refuse_same(&arguments.output, manifest)?;
     }
-    patch::check_folder(&arguments.output)?;
+    destination::check(&arguments.output)?;
     Ok((parts, manifest.map(Manifest::read).transpose()?))
 }
 

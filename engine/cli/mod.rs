@@ -14,6 +14,7 @@ pub mod bake;
 pub mod baking;
 pub mod batch;
 pub mod check;
+pub mod destination;
 pub mod explain;
 pub mod farm;
 pub mod merge;

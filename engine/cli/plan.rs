@@ -5,13 +5,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use flounce::assets::batch::ledger::Ledger;
-use flounce::assets::batch::{self, Plan};
+use flounce::assets::batch::{self, ContentHash, Plan};
 use flounce::assets::check::counted;
 use flounce::assets::{Error, patch};
 
 use super::product::{ProductArguments, misuse};
-use super::{bytes, file_size, show_error};
+use super::{bytes, file_size, show_error, show_warnings};
 
 /// Write the jobs of a batch into a manifest.
 ///
@@ -71,8 +70,7 @@ fn plan(arguments: &PlanArguments) -> Result<Plan, Error> {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     };
-    let ledger = Ledger::read(out_dir)?;
-    let request = arguments.product.request(out_dir, Some(base), &ledger)?;
+    let request = arguments.product.request(out_dir, Some(base))?;
     for input in request
         .models
         .iter()
@@ -84,14 +82,26 @@ fn plan(arguments: &PlanArguments) -> Result<Plan, Error> {
     batch::plan(&request)
 }
 
-/// Shows each reason once why something cannot be baked; whether there is one.
+/// Shows each reason once why something cannot be read; whether there is one. Jobs of what can be read that are known to
+/// fail are warned of: the others are as good as without them.
 fn refuse_faults(plan: &Plan) -> bool {
-    let mut shown = BTreeSet::new();
-    for fault in plan.faults.iter().flatten() {
+    let manifest = &plan.manifest;
+    let none = ContentHash::default();
+    let (mut shown, mut warnings) = (BTreeSet::new(), Vec::new());
+    for (fault, entry) in plan.faults.iter().zip(&manifest.entries) {
+        let Some(fault) = fault else {
+            continue;
+        };
+        if manifest.models[entry.model].hash != none && manifest.rigs[entry.rig].hash != none {
+            let job = manifest.describe(entry);
+            warnings.push(format!("job {} ({job}) will fail: {fault}", entry.number));
+            continue;
+        }
         if shown.insert(fault.to_string()) {
             show_error(fault);
         }
     }
+    show_warnings(&warnings);
     !shown.is_empty()
 }
 

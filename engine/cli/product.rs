@@ -1,11 +1,13 @@
 //! Models × rigs: the arguments that `batch` and `plan` share.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
 use flounce::assets::Error;
-use flounce::assets::batch::ledger::Ledger;
+use flounce::assets::batch::ledger::{self, Ledger};
 use flounce::assets::batch::names::{self, Pattern};
 use flounce::assets::batch::{Request, inputs};
 
@@ -16,7 +18,8 @@ use super::refuse_model;
 #[derive(Args)]
 pub struct ProductArguments {
     /// Models (.glb, .gltf, .vrm): files, folders (with all folders in them), patterns (quoted: 'cast/**/*.glb'), or @LIST,
-    /// a file with one of these per line
+    /// a file with one of these per line. Folders and patterns pass over hidden names, links to folders, and what batches
+    /// wrote
     #[arg(value_name = "INPUT")]
     inputs: Vec<String>,
     /// Rig files (RON), folders of them, patterns or @LIST; each model is baked with each rig
@@ -25,7 +28,7 @@ pub struct ProductArguments {
     #[command(flatten)]
     baking: BakingArguments,
     /// How outputs are called below the output folder: {model} and {rig} are names of files, {clip} makes a job of each
-    /// clip, {index} is the job's number, {folder} the model's folder below the INPUT that found it, {ext} the model's kind
+    /// clip, {index} is the job's number in the whole plan, {folder} the model's folder below the INPUT that found it, {ext} the model's kind
     #[arg(long, value_name = "PATTERN", default_value = names::DEFAULT)]
     name: String,
 }
@@ -40,17 +43,18 @@ impl ProductArguments {
             .collect()
     }
 
-    /// The request to plan; `base` is the folder of the manifest that is to be written. What `ledger` says a batch wrote
-    /// into `out_dir` is found by no folder and no pattern, and neither is `out_dir` itself.
+    /// The request to plan; `base` is the folder of the manifest that is to be written. What batches wrote, into `out_dir`
+    /// or elsewhere, is found by no folder and no pattern, and neither is `out_dir` itself.
     ///
     /// # Errors
     /// [`Error::Request`] for what is missing, finds nothing or cannot be meant.
-    pub fn request(
-        &self,
-        out_dir: &Path,
-        base: Option<&Path>,
-        ledger: &Ledger,
-    ) -> Result<Request, Error> {
+    pub fn request(&self, out_dir: &Path, base: Option<&Path>) -> Result<Request, Error> {
+        if self.inputs.is_empty() && self.rig.len() > 1 {
+            return Err(Error::Request(format!(
+                "found no INPUT, expected models before --rig, which takes all words up to the next option: {}",
+                self.rig.join(" ")
+            )));
+        }
         if self.inputs.is_empty() {
             return Err(missing("INPUT", "models: files, folders or patterns"));
         }
@@ -66,15 +70,10 @@ impl ProductArguments {
             )?;
         }
         let out = out_dir.canonicalize().ok();
+        let ledgers = Ledgers::default();
         let is_output = |path: &Path| {
-            let (Some(out), Ok(real)) = (&out, path.canonicalize()) else {
-                return false;
-            };
-            let below = real.strip_prefix(out).ok();
-            below.is_some_and(|below| {
-                let below = below.to_string_lossy().replace('\\', "/");
-                below.is_empty() || ledger.claims(&below)
-            })
+            let real = path.canonicalize();
+            real.is_ok_and(|real| out.as_ref() == Some(&real) || ledgers.claim(&real))
         };
         Ok(Request {
             models: inputs::models(&self.inputs, &is_output)?,
@@ -83,6 +82,30 @@ impl ProductArguments {
             name,
             out_dir: out_dir.to_path_buf(),
             base: base.map(PathBuf::from),
+        })
+    }
+}
+
+/// The ledgers of the folders that were passed, each read once.
+#[derive(Default)]
+struct Ledgers {
+    known: RefCell<BTreeMap<PathBuf, Option<Ledger>>>,
+}
+
+impl Ledgers {
+    /// Whether a batch wrote `file` into any of the folders that it is in.
+    fn claim(&self, file: &Path) -> bool {
+        let mut known = self.known.borrow_mut();
+        file.ancestors().skip(1).any(|folder| {
+            let read = || {
+                let has_one = folder.join(ledger::FOLDER).is_dir();
+                // Who cannot be asked claims nothing: only the output folder's own is needed, and read by whoever runs.
+                has_one.then(|| Ledger::read(folder).unwrap_or_default())
+            };
+            let ledger = known.entry(folder.to_path_buf()).or_insert_with(read);
+            let below = file.strip_prefix(folder).unwrap_or(file);
+            let below = below.to_string_lossy().replace('\\', "/");
+            ledger.as_ref().is_some_and(|ledger| ledger.claims(&below))
         })
     }
 }

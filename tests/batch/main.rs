@@ -11,6 +11,7 @@ use std::process::{Command, Output};
 use serde_json::Value;
 
 mod existing;
+mod guards;
 mod parts;
 mod product;
 mod refusals;

@@ -66,7 +66,7 @@ fn ranges_and_the_whole_are_the_same_jobs() {
     assert!(stage.files("ranges") == stage.files("out"));
     assert_eq!(stage.merged("r2.json r0.json r1.json"), report);
     let refused = stage.fails("batch --manifest jobs/m.json --range 2-7 --out-dir x", 2);
-    assert!(refused.contains("the manifest has 6 entries"), "{refused}");
+    assert!(refused.contains("the manifest has 6 jobs"), "{refused}");
 }
 
 #[test]
