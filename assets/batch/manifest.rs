@@ -415,7 +415,7 @@ pub(super) mod tests {
             ),
             (swap("\"looped\"", "\"loop\""), "unknown field `loop`"),
             (text[..text.len() / 2].to_owned(), "no JSON"),
-            ("[]".to_owned(), "no JSON"),
+            ("[]".to_owned(), "found the schema \"\""),
         ] {
             let refused = Manifest::parse(&text).unwrap_err();
             assert!(refused.contains(expected), "{refused}");
