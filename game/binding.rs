@@ -18,7 +18,7 @@ use super::joints::{JointsBelow, host_transform, joint_transform};
 use super::noticing::{self, Pending, notice_files};
 use super::rig_asset::RigAsset;
 use super::shared_rigs::{self, SharedRigs, Wanted};
-use super::swing::{BoneMark, JointScope, Swing, SwingBones, SwingStatus};
+use super::swing::{BoneMark, BoneOf, JointScope, Swing, SwingBones, SwingStatus};
 use crate::pose::{AnimatedPose, JointTransform, LocalPose};
 use crate::rig::Rig;
 use crate::systems::plugin::{FlounceSystems, in_schedule};
@@ -134,6 +134,10 @@ fn bind(world: &mut World, of: &Found, fit: &Fit, reloads: bool, replaced: &mut 
     }
     let rig = shared_rigs::take(world, root, &wanted, replaced);
     let kept: BTreeSet<Entity> = entities.iter().copied().collect();
+    disown(world, root, &kept);
+    for (joint, &bone) in entities.iter().enumerate() {
+        world.entity_mut(bone).insert(BoneOf { root, joint });
+    }
     let (parts, left) = lay_out(world, root, &fit.rig, entities);
     show_animation(
         world,
@@ -247,6 +251,19 @@ fn show_animation(world: &mut World, bones: impl IntoIterator<Item = (Entity, Jo
     }
 }
 
+/// Takes the bones of `root` that are not `kept` from it; what is another's stays so.
+fn disown(world: &mut World, root: Entity, kept: &BTreeSet<Entity>) {
+    let bones = world.get::<SwingBones>(root);
+    let bones = bones.map_or(Vec::new(), |bones| bones.entities.clone());
+    for bone in bones.into_iter().filter(|bone| !kept.contains(bone)) {
+        if let Ok(mut bone) = world.get_entity_mut(bone)
+            && bone.get::<BoneOf>().is_some_and(|of| of.root == root)
+        {
+            bone.remove::<BoneOf>();
+        }
+    }
+}
+
 /// A rig file that does not fit: who has all its joints keeps what it has, who does not waits for them.
 fn keep_or_wait(world: &mut World, of: &Found, reason: &str) {
     let below: BTreeSet<Entity> = of.entities.iter().copied().collect();
@@ -299,6 +316,7 @@ fn release_with_swing(
 /// Makes `root` a character without a rig again: its bones show their animation, the rig has a user less.
 fn release(world: &mut World, root: Entity, written: Written) {
     show_animation(world, written);
+    disown(world, root, &BTreeSet::new());
     if let Ok(mut root) = world.get_entity_mut(root) {
         root.remove::<(Actor, SwingBones, AnimatedPose, LocalPose)>();
     }

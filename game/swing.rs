@@ -119,6 +119,16 @@ pub struct SwingBones {
     pub(super) metres_per_unit: f32,
 }
 
+/// On each bone of a bound character: whose it is. Bones are read and written in the order in which they lie in memory,
+/// which takes half as long as looking each of them up.
+#[derive(Component, Clone, Copy, Debug, PartialEq, Eq)]
+#[component(clone_behavior = Ignore)]
+pub(super) struct BoneOf {
+    pub root: Entity,
+    /// Index in the rig.
+    pub joint: usize,
+}
+
 /// What is known of a bone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct BoneMark {

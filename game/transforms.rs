@@ -7,6 +7,7 @@
 //! set since to something else, by a clip, by a system, by hand, has a new input.
 
 use bevy_app::{App, Plugin};
+use bevy_ecs::change_detection::Tick;
 use bevy_ecs::prelude::*;
 use bevy_ecs::schedule::InternedScheduleLabel;
 use bevy_ecs::system::SystemChangeTick;
@@ -15,11 +16,11 @@ use bevy_transform::components::Transform;
 
 use super::binding::BindingSystems;
 use super::joints::{host_transform, joint_transform};
-use super::swing::SwingBones;
+use super::swing::{BoneOf, SwingBones};
 use crate::clip::ClipPlayer;
 use crate::crowd::{Crowds, Seat};
 use crate::layer::Layers;
-use crate::pose::{AnimatedPose, LocalPose};
+use crate::pose::{AnimatedPose, JointTransform, LocalPose};
 use crate::systems::motion::{ActorMotion, WorldFromActor};
 use crate::systems::plugin::{FlounceSystems, in_schedule};
 use crate::systems::preparation::Actor;
@@ -43,39 +44,56 @@ impl Plugin for SwingTransformPlugin {
     }
 }
 
-/// Takes what was set since the last frame as input.
+/// Takes what was set since the last frame as input. A bone that is gone leaves its last one.
 fn read_poses(
     mut actors: Query<(&mut SwingBones, &mut AnimatedPose, &LocalPose), With<Actor>>,
-    transforms: Query<Ref<Transform>>,
+    scene: Query<(&BoneOf, Ref<Transform>)>,
     ticks: SystemChangeTick,
 ) {
     let now = ticks.this_run();
-    for (mut bones, mut pose, shown) in &mut actors {
-        let bones = bones.bypass_change_detection();
-        let pose = &mut pose.bypass_change_detection().0;
-        for joint in 0..bones.entities.len().min(pose.len()) {
-            // One that is gone leaves its last input.
-            let Ok(transform) = transforms.get(bones.entities[joint]) else {
-                continue;
-            };
-            // Ticks are a tenth of what a transform takes to read, and most bones of most frames are nobody's.
-            let changed = transform.last_changed();
-            if bones.marks[joint].written {
-                let set = bones.is_set_since_written(changed, now)
-                    && shown.0.get(joint) != Some(&joint_transform(&transform));
-                if !set {
-                    continue;
-                }
-                bones.marks[joint].written = false;
-            } else if let Some(read) = bones.read_at
-                && !changed.is_newer_than(read, now)
-            {
-                continue;
+    let mut bones = scene.iter().peekable();
+    while let Some(root) = bones.peek().map(|(of, _)| of.root) {
+        let mut actor = actors.get_mut(root);
+        while let Some((of, transform)) = bones.next_if(|(of, _)| of.root == root) {
+            if let Ok((bones, pose, shown)) = &mut actor {
+                let pose = &mut pose.bypass_change_detection().0;
+                let bones = bones.bypass_change_detection();
+                read_bone(of.joint, &transform, bones, pose, shown, now);
             }
-            pose[joint] = joint_transform(&transform);
         }
-        bones.read_at = Some(now);
     }
+    for (mut bones, ..) in &mut actors {
+        bones.bypass_change_detection().read_at = Some(now);
+    }
+}
+
+/// Takes a bone's transform as input, unless it is what was written.
+fn read_bone(
+    joint: usize,
+    transform: &Ref<Transform>,
+    bones: &mut SwingBones,
+    pose: &mut [JointTransform],
+    shown: &LocalPose,
+    now: Tick,
+) {
+    let (Some(&mark), Some(input)) = (bones.marks.get(joint), pose.get_mut(joint)) else {
+        return;
+    };
+    // Ticks are a tenth of what a transform takes to read, and most bones of most frames are nobody's.
+    let changed = transform.last_changed();
+    if mark.written {
+        let set = bones.is_set_since_written(changed, now)
+            && shown.0.get(joint) != Some(&joint_transform(transform));
+        if !set {
+            return;
+        }
+        bones.marks[joint].written = false;
+    } else if let Some(read) = bones.read_at
+        && !changed.is_newer_than(read, now)
+    {
+        return;
+    }
+    *input = joint_transform(transform);
 }
 
 /// Says where the roots stand in the world, by their own transforms and those above them.
@@ -127,46 +145,57 @@ fn size(transform: &Transform) -> Option<f32> {
     (size.is_finite() && size > f32::MIN_POSITIVE).then_some(size)
 }
 
+/// An actor as its bones are written.
+type WrittenActor = (
+    &'static mut SwingBones,
+    &'static Seat,
+    &'static AnimatedPose,
+    &'static LocalPose,
+    Has<Layers>,
+    Has<ClipPlayer>,
+);
+
 /// Writes the bones that the swing, a driver, a layer or a clip moves, where they changed.
 fn write_poses(
-    mut actors: Query<
-        (
-            &mut SwingBones,
-            &Seat,
-            &AnimatedPose,
-            &LocalPose,
-            Has<Layers>,
-            Has<ClipPlayer>,
-        ),
-        With<Actor>,
-    >,
-    mut transforms: Query<&mut Transform>,
+    mut actors: Query<WrittenActor, With<Actor>>,
+    mut scene: Query<(&BoneOf, &mut Transform)>,
     crowds: Res<Crowds>,
     ticks: SystemChangeTick,
 ) {
-    for (mut bones, seat, input, shown, layered, played) in &mut actors {
-        let bones = bones.bypass_change_detection();
-        let plan = &crowds.0[seat.crowd].plan;
-        let lengths = [input.0.len(), shown.0.len(), plan.rest.len()];
-        if lengths != [bones.entities.len(); 3] {
-            continue;
+    let now = ticks.this_run();
+    let mut bones = scene.iter_mut().peekable();
+    while let Some(root) = bones.peek().map(|(of, _)| of.root) {
+        let mut actor = actors.get_mut(root).ok();
+        let mut fits = false;
+        if let Some((bones, seat, input, shown, ..)) = &mut actor {
+            let bones = bones.bypass_change_detection();
+            let plan = &crowds.0[seat.crowd].plan;
+            let lengths = [input.0.len(), shown.0.len(), plan.rest.len()];
+            fits = lengths == [bones.entities.len(); 3];
+            if fits {
+                bones.follow(plan);
+                bones.written_at = Some(now);
+            }
         }
-        bones.follow(plan);
-        for (joint, (mark, &bone)) in bones.marks.iter_mut().zip(&bones.entities).enumerate() {
-            let moved = mark.moved || layered || played;
+        while let Some((of, mut transform)) = bones.next_if(|(of, _)| of.root == root) {
+            let Some((bones, _, input, shown, layered, played)) = &mut actor else {
+                continue;
+            };
+            let marks = &mut bones.bypass_change_detection().marks;
+            let Some(mark) = marks.get_mut(of.joint).filter(|_| fits) else {
+                continue;
+            };
+            let moved = mark.moved || *layered || *played;
             let wanted = match (moved, mark.written) {
-                (true, _) => &shown.0[joint],
+                (true, _) => &shown.0[of.joint],
                 // What moved it is gone: it shows its animation again.
-                (false, true) => &input.0[joint],
+                (false, true) => &input.0[of.joint],
                 (false, false) => continue,
             };
             mark.written = moved;
-            if let Ok(mut transform) = transforms.get_mut(bone)
-                && joint_transform(&transform) != *wanted
-            {
+            if joint_transform(&transform) != *wanted {
                 *transform = host_transform(wanted);
             }
         }
-        bones.written_at = Some(ticks.this_run());
     }
 }
