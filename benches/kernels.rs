@@ -24,7 +24,7 @@ use cpu_time::ThreadTime;
 use criterion::measurement::{Measurement, ValueFormatter, WallTime};
 use criterion::{BenchmarkGroup, Criterion, Throughput};
 use flounce::clip::{Clip, Interpolation, Track, TrackValues};
-use flounce::contact::{self, Segment};
+use flounce::contact::{self, Axis, Segment};
 use flounce::euler;
 use flounce::lane::{Lane, Vec3x, Wide};
 use flounce::limit::LimitPlan;
@@ -104,7 +104,8 @@ fn contacts<L: Lane>(group: &mut Group) {
         let name = format!("sphere capsule {case}");
         let input = (vector::<L>([x, -0.2, 0.0]), L::splat(0.02), capsule);
         run::<L, _, _>(group, &name, input, |(centre, radius, capsule)| {
-            contact::sphere_segment(*centre, *radius, capsule)
+            let axis = Axis::between([capsule.a, capsule.b]);
+            contact::sphere_axis(*centre, *radius, &[0.06, 0.04], &axis)
         });
         let name = format!("line capsule {case}");
         let input = (segment([x, -0.2, -0.05], [x, -0.2, 0.05]), capsule);

@@ -7,12 +7,15 @@ use crate::lane::{Lane, LaneMask, Vec3x};
 use crate::profile::ParallelEpsilon;
 use crate::rotation::Rotation;
 
-/// Below this length two points coincide and the normal is +Y. `[X4]`
-const NO_DIRECTION: f32 = 1e-5;
+/// Up to this squared distance, square metres, two points coincide and the normal is +Y. `[X4]`
+const NO_DIRECTION_SQUARED: f32 = 1e-10;
 /// A segment whose squared length is at most this is a point. `[X4]`
 const POINT_SQUARED: f32 = 1e-5;
 /// A line at most this long, metres, is left where it was. `[X1]`
 const SHORTEST_LINE: f32 = 0.01;
+/// How far beyond touching a ball still counts as beside an axis: this share of the square of what it spans. Far above
+/// what rounding adds up to, even a hundred metres from the origin; larger would let more pass for nothing.
+const BESIDE_SLACK: f32 = 2e-3;
 /// Bounds are this much larger than the shape. `[X2]`
 pub const BOUNDS_FACTOR: f32 = 1.1;
 
@@ -78,6 +81,41 @@ impl<L: Lane> Segment<L> {
     }
 }
 
+/// A segment seen from its middle.
+#[derive(Clone, Copy, Debug)]
+pub struct Axis<L> {
+    /// Metres.
+    pub middle: Vec3x<L>,
+    /// From the middle to the second end, metres.
+    pub half: Vec3x<L>,
+    /// 1 over the square of the length of `half`; infinite where it has none.
+    pub inverse: L,
+}
+
+impl<L: Lane> Axis<L> {
+    /// Of two ends.
+    #[inline(always)]
+    pub fn between([a, b]: [Vec3x<L>; 2]) -> Self {
+        let half = (b - a) * L::splat(0.5);
+        Self {
+            middle: a + half,
+            half,
+            inverse: L::splat(1.0) / half.length_squared(),
+        }
+    }
+
+    /// Square of the distance from the line within which a ball of `radius` may touch a shape of half-width `width`.
+    ///
+    /// What touches is no farther from the middle than |half| + width + radius: what is computed of such a distance is off
+    /// by less than the slack.
+    #[inline(always)]
+    pub fn beside(&self, width: f32, radius: f32) -> L {
+        let squared = (width + radius) * (width + radius);
+        let slack = self.half.length_squared() + L::splat(squared);
+        L::splat(squared) + slack * L::splat(BESIDE_SLACK)
+    }
+}
+
 /// The ends of a bone's line collider between `bone` and `parent`, insets applied. `[X1]`
 ///
 /// `inset` already has the shape's scale. A line of at most 0.01 m stays at `before`, its ends so far.
@@ -136,20 +174,61 @@ pub fn sphere_sphere<L: Lane>(
         // Most pairs that are near do not touch: no root and no division for them.
         return apart;
     }
-    let distance = squared.sqrt();
-    let directed = L::splat(NO_DIRECTION).lt(distance);
-    let normal = Vec3x::select(directed, offset * (L::splat(1.0) / distance), up);
-    Hit { normal, ..apart }
+    Hit {
+        normal: direction_or_up(offset, squared),
+        ..apart
+    }
+}
+
+/// The direction of `offset`, whose squared length is given; +Y where it has none. `[X4]`
+#[inline(always)]
+pub fn direction_or_up<L: Lane>(offset: Vec3x<L>, squared: L) -> Vec3x<L> {
+    let direction = offset * squared.inverse_sqrt();
+    // Nor has one whose square is beyond all numbers.
+    let has_one = L::splat(NO_DIRECTION_SQUARED).lt(squared) & squared.finite();
+    if !(!has_one).any() {
+        return direction;
+    }
+    let zero = L::splat(0.0);
+    let up = Vec3x::new(zero, L::splat(1.0), zero);
+    Vec3x::select(has_one, direction, up)
 }
 
 /// A dynamic ball against a static capsule or line: two balls at the nearest point of the axis. `[X4]`
+///
+/// `radii` are those of the ends.
 #[inline(always)]
-pub fn sphere_segment<L: Lane>(centre: Vec3x<L>, radius: L, other: &Segment<L>) -> Hit<L> {
-    let (zero, one) = (L::splat(0.0), L::splat(1.0));
-    let axis = other.b - other.a;
-    // An axis of no length gives 0/0: NaN, which the clamp turns into 0, the first end.
-    let t = (axis.dot(centre - other.a) / axis.length_squared()).clamp_to(zero, one);
-    sphere_sphere(centre, radius, other.point_at(t), other.radius_at(t))
+pub fn sphere_axis<L: Lane>(
+    centre: Vec3x<L>,
+    radius: L,
+    radii: &[f32; 2],
+    axis: &Axis<L>,
+) -> Hit<L> {
+    let one = L::splat(1.0);
+    let offset = centre - axis.middle;
+    // An axis of no length gives what is not a number, which the clamp turns into −1, the first end.
+    let t = (offset.dot(axis.half) * axis.inverse).clamp_to(-one, one);
+    let foot = axis.half * t;
+    let offset = offset - foot;
+    let squared = offset.length_squared();
+    let middle = L::splat((radii[0] + radii[1]) * 0.5);
+    let value = radius + middle + L::splat((radii[1] - radii[0]) * 0.5) * t;
+    let zero = L::splat(0.0);
+    let apart = Hit {
+        touches: squared.le(value * value),
+        normal: offset,
+        position: foot,
+        value,
+        along: zero,
+    };
+    if !apart.touches.any() {
+        return apart;
+    }
+    Hit {
+        normal: direction_or_up(offset, squared),
+        position: axis.middle + foot,
+        ..apart
+    }
 }
 
 /// A dynamic line against a static ball. `[X4]`
@@ -266,21 +345,24 @@ mod tests {
         }
     }
 
+    fn hit_tapered(centre: Vec3x<f32>, segment: &Segment<f32>) -> Hit<f32> {
+        let axis = Axis::between([segment.a, segment.b]);
+        let radii = [segment.radius_a, segment.radius_b];
+        sphere_axis(centre, 0.02, &radii, &axis)
+    }
+
     #[test]
     fn coll_01_a_capsule_ends_where_it_is_drawn() {
         let misses = [v(0.0, 1.25, 0.0), v(0.19, -0.2, 0.0)];
         for point in misses {
-            assert!(
-                !sphere_segment(point, 0.02, &tapered()).touches,
-                "{point:?}"
-            );
+            assert!(!hit_tapered(point, &tapered()).touches, "{point:?}");
         }
         let hits = [
             (v(0.1, 1.05, 0.0), v(0.107_331, 1.053_666, 0.0)),
             (v(0.12, 0.5, 0.0), v(0.17, 0.5, 0.0)),
         ];
         for (point, expected) in hits {
-            let hit = sphere_segment(point, 0.02, &tapered());
+            let hit = hit_tapered(point, &tapered());
             let difference = (hit.target() - expected).length_squared().sqrt();
             assert!(hit.touches && difference < 1e-6, "{point:?}: {difference}");
         }
@@ -292,10 +374,10 @@ mod tests {
             b: v(0.0, 0.0, 0.0),
             ..tapered()
         };
-        let hit = sphere_segment(v(0.05, 0.0, 0.0), 0.0, &point_like);
-        assert!((hit.target() - v(0.2, 0.0, 0.0)).length_squared() < 1e-12);
-        let centre = sphere_segment(v(0.0, 0.0, 0.0), 0.0, &point_like);
-        assert_eq!(centre.target(), v(0.0, 0.2, 0.0));
+        let hit = hit_tapered(v(0.05, 0.0, 0.0), &point_like);
+        assert!((hit.target() - v(0.22, 0.0, 0.0)).length_squared() < 1e-12);
+        let centre = hit_tapered(v(0.0, 0.0, 0.0), &point_like);
+        assert!((centre.target() - v(0.0, 0.22, 0.0)).length_squared() < 1e-12);
     }
 
     #[test]

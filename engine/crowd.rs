@@ -32,24 +32,22 @@ pub mod particle {
     pub const PREVIOUS: usize = 3;
     /// Origin of the joint in model space: t0.
     pub const ORIGIN: usize = 6;
-    /// Rest rotation of the joint in model space: r0.
-    pub const REST: usize = 9;
     /// Rotation resolved last in model space.
-    pub const ROTATION: usize = 13;
-    /// The actor's root correction for this joint: rc. `[S1]`
-    pub const CORRECTION: usize = 17;
+    pub const ROTATION: usize = 9;
+    /// The actor's root correction for this joint: rc. 0 where the rig has none. `[S1]`
+    pub const CORRECTION: usize = 13;
     /// Euler angles of the deviation resolved last, radians; kept only for reference joints. `[V2]`
-    pub const ANGLES: usize = 20;
+    pub const ANGLES: usize = 16;
     /// Number of hits in the last substep. `[X5]`
-    pub const HITS: usize = 23;
+    pub const HITS: usize = 19;
     /// Normal of the last hit.
-    pub const HIT_NORMAL: usize = 24;
+    pub const HIT_NORMAL: usize = 20;
     /// Where the last hit left the particle, true model space.
-    pub const HIT_POSITION: usize = 27;
+    pub const HIT_POSITION: usize = 23;
     /// Of a slide joint, in the place of the angles that it does not have: the origin of its parent in model space.
     pub const PARENT: usize = ANGLES;
     /// Number of components.
-    pub const COMPONENTS: usize = 30;
+    pub const COMPONENTS: usize = 26;
 }
 
 /// Components of a joint's result after a substep.
@@ -104,10 +102,24 @@ pub mod placed {
     pub const REACH: usize = 9;
     /// Of a capsule or line, from the centre to the second end, x y z.
     pub const HALF: usize = 10;
-    /// Square of the length of [`HALF`].
-    pub const HALF_SQUARED: usize = 13;
-    /// Of a capsule or line, the larger radius.
-    pub const WIDTH: usize = 14;
+    /// 1 over the square of the length of [`HALF`].
+    pub const INVERSE: usize = 13;
+    /// Of a capsule or line, the square of the distance from its axis within which a ball may touch it.
+    pub const BESIDE: usize = 14;
+}
+
+/// Components of a joint that waits for others between moving and being resolved.
+pub mod waiting {
+    /// r0, x y z w.
+    pub const REST: usize = 0;
+    /// Where its particle was put, x y z, shifted space.
+    pub const POSITION: usize = 4;
+    /// Direction from the anchor to that, x y z.
+    pub const DIRECTION: usize = 7;
+    /// 1 where it has one.
+    pub const AIMED: usize = 10;
+    /// Number of components.
+    pub const COMPONENTS: usize = 11;
 }
 
 /// Numbers per joint of a rigid transform.

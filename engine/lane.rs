@@ -28,6 +28,10 @@ pub use wide::{Wide, WideMask};
 /// Most lanes that a lane type has: room for a number each.
 pub const MOST_LANES: usize = 32;
 
+/// See [`Lane::inverse_sqrt_seed`]: half the exponent's bias and a half of it again, less what makes the first step best.
+/// Larger than half of any bits, so that the difference stays above 0 as an integer.
+const INVERSE_SQRT_SEED: u32 = 0x5f1f_fff9;
+
 /// A piece of work that a lane type runs with its own instructions.
 pub trait Task {
     /// What it gives.
@@ -75,6 +79,9 @@ pub trait Lane:
 
     /// Correctly rounded square root; NaN below zero.
     fn sqrt(self) -> Self;
+    /// What [`Self::inverse_sqrt`] starts from: the number whose bits are `0x5f1ffff9` less half of these, taken as an
+    /// unsigned integer.
+    fn inverse_sqrt_seed(self) -> Self;
     /// Magnitude.
     fn abs(self) -> Self;
     /// The smaller of the two; `other` if `self` is NaN.
@@ -94,6 +101,20 @@ pub trait Lane:
     #[inline(always)]
     fn clamp_to(self, low: Self, high: Self) -> Self {
         self.max(low).min(high)
+    }
+    /// 1 / √self to 2 units in the last place, from products and differences alone; some large number at 0, not a number
+    /// or infinite where that is not above 0 and finite.
+    ///
+    /// The unit that divides and takes roots is the slowest of a processor, five times as slow as this with its widest
+    /// registers, and two of them one after the other are rounded twice as well. The start and the two factors of the first
+    /// step are those of J. Kadleč; the second step is Halley's.
+    #[inline(always)]
+    fn inverse_sqrt(self) -> Self {
+        let seed = self.inverse_sqrt_seed();
+        let near =
+            seed * Self::splat(0.703_952_25) * (Self::splat(2.389_244_6) - self * seed * seed);
+        let off = Self::splat(1.0) - self * near * near;
+        near + near * (off * (Self::splat(0.5) + off * Self::splat(0.375)))
     }
     /// Whether the number is neither infinite nor NaN.
     #[inline(always)]
@@ -156,6 +177,10 @@ impl Lane for f32 {
     #[inline(always)]
     fn sqrt(self) -> Self {
         self.sqrt()
+    }
+    #[inline(always)]
+    fn inverse_sqrt_seed(self) -> Self {
+        Self::from_bits(INVERSE_SQRT_SEED - (self.to_bits() >> 1))
     }
     #[inline(always)]
     fn abs(self) -> Self {
@@ -335,6 +360,7 @@ mod tests {
                 ((wa / wb - wb).0[i], a[i] / b[i] - b[i]),
                 (Lane::max(wa, wb).0[i], Lane::max(a[i], b[i])),
                 (wa.copysign(wb).0[i], a[i].copysign(b[i])),
+                (wb.inverse_sqrt().0[i], b[i].inverse_sqrt()),
                 (
                     Wide::select(wa.lt(wb), wa, wb).0[i],
                     f32::select(a[i] < b[i], a[i], b[i]),
@@ -344,6 +370,21 @@ mod tests {
                 assert_eq!(wide.to_bits(), scalar.to_bits(), "lane {i}");
             }
         }
+    }
+
+    #[test]
+    fn the_inverse_root_is_right_to_two_units_in_the_last_place() {
+        let mut worst = 0.0_f64;
+        // Every exponent but those near the ends of the range, where squares leave it; many fractions of each.
+        for bits in (0x0800_0000_u32..0x7700_0000).step_by(997) {
+            let x = f32::from_bits(bits);
+            let exact = 1.0 / f64::from(x).sqrt();
+            worst = worst.max((f64::from(x.inverse_sqrt()) / exact - 1.0).abs());
+        }
+        assert!(worst < 2.4e-7, "{worst:e}");
+        assert!(f32::NAN.inverse_sqrt().is_nan());
+        assert!(!Lane::finite(f32::INFINITY.inverse_sqrt()));
+        assert!(Lane::finite(0.0_f32.inverse_sqrt()) && 0.0_f32.inverse_sqrt() > 1e18);
     }
 
     #[test]

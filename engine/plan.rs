@@ -103,6 +103,8 @@ pub struct SwingPlan {
     pub between: Range<usize>,
     /// The joint at its tip; `None` for a virtual tail.
     pub tip: Option<usize>,
+    /// Whether it starts where the bone above it ends: it is its tip child.
+    pub is_on_tip: bool,
     /// Place of the swing joint whose particle moves the tip, if the tip child is a moving swing joint. `[S5]`
     pub tip_swing: Option<usize>,
     /// Direction of the bone, unit, in the joint's model frame (mirrored axes already reflected); zero for slide joints.
@@ -175,6 +177,8 @@ pub struct StaticPlan {
     pub parent: Option<usize>,
     /// Shape in the joint's model frame, metres.
     pub shape: PlacedShape,
+    /// Radius of the largest ball that meets it, metres.
+    pub widest: f32,
 }
 
 impl Plan {
@@ -238,7 +242,9 @@ impl Plan {
         }
         plan.join_chains(rig, &tree);
         plan.mark_references();
+        plan.mark_tips();
         plan.mark_needed();
+        plan.measure_balls();
         plan.constants = constant::of_plan(&plan);
         plan.steps = step::steps_of(&plan, &plan.layered_depths());
         plan
@@ -275,6 +281,7 @@ impl Plan {
             hold,
             between,
             tip: bone.tip,
+            is_on_tip: false,
             tip_swing: bone.tip.and_then(|tip| self.moving_swing(tree, tip)),
             axis: bone.axis.to_array(),
             length: bone.length,
@@ -420,6 +427,29 @@ impl Plan {
         }
     }
 
+    /// Marks the joints that hang on the tip of a bone.
+    fn mark_tips(&mut self) {
+        for place in 0..self.swings.len() {
+            let swing = &self.swings[place];
+            if let Hold::Swing(above) = swing.hold {
+                let is_tip = self.swings[above].tip == Some(swing.joint);
+                self.swings[place].is_on_tip = is_tip && swing.between.is_empty();
+            }
+        }
+    }
+
+    /// Tells each static collider how large the balls are that meet it.
+    fn measure_balls(&mut self) {
+        for swing in &self.swings {
+            if let Some(DynamicPlan::Sphere { radius, .. }) = swing.collider {
+                for &index in &self.meets[swing.meets.clone()] {
+                    let widest = &mut self.statics[index].widest;
+                    *widest = widest.max(radius);
+                }
+            }
+        }
+    }
+
     fn mark_needed(&mut self) {
         let held = self.swings.iter().filter(|s| s.hold == Hold::Animated);
         let held = held.map(|swing| swing.joint);
@@ -499,5 +529,6 @@ fn place_static(rig: &Rig, tree: &SwingTree, collider: &StaticCollider) -> Stati
         joint: collider.joint,
         parent: collider.joint.and_then(|joint| rig.joints[joint].parent),
         shape: PlacedShape::new(&collider.collider.shape, scale),
+        widest: 0.0,
     }
 }

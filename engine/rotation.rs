@@ -113,6 +113,14 @@ impl<L: Lane> Rotation<L> {
         let twice = half + half;
         v + twice * self.w + u.cross(twice)
     }
+    /// Turns a vector back: what `self.conjugate().rotate(v)` does, without turning signs.
+    #[inline(always)]
+    pub fn rotate_back(self, v: Vec3x<L>) -> Vec3x<L> {
+        let u = self.xyz();
+        let half = u.cross(v);
+        let twice = half + half;
+        v - twice * self.w + u.cross(twice)
+    }
     /// Straight line between the components, `self` at 0 and `other` at 1; not unit in between.
     #[inline(always)]
     pub fn lerp(self, other: Self, t: L) -> Self {
@@ -145,8 +153,9 @@ impl<L: Lane> Rotation<L> {
     pub fn finite(self) -> L::Mask {
         self.xyz().finite() & self.w.finite()
     }
+    /// Times a number.
     #[inline(always)]
-    fn scaled(self, scale: L) -> Self {
+    pub fn scaled(self, scale: L) -> Self {
         Self::new(
             self.x * scale,
             self.y * scale,
@@ -199,14 +208,15 @@ impl From<Rotation<f32>> for Quat {
 pub fn from_to<L: Lane>(a: Vec3x<L>, b: Vec3x<L>) -> Rotation<L> {
     let w = L::splat(1.0) + a.dot(b);
     let cross = a.cross(b);
+    let mut turn = Rotation::new(cross.x, cross.y, cross.z, w);
     let opposite = w.lt(L::splat(HALF_TURN));
-    let arc = Rotation::new(cross.x, cross.y, cross.z, w);
-    if !opposite.any() {
-        return arc.normalized();
+    if opposite.any() {
+        let axis = any_perpendicular(a);
+        let half_turn = Rotation::new(axis.x, axis.y, axis.z, L::splat(0.0));
+        turn = Rotation::select(opposite, half_turn, turn);
     }
-    let axis = any_perpendicular(a);
-    let half_turn = Rotation::new(axis.x, axis.y, axis.z, L::splat(0.0));
-    Rotation::select(opposite, half_turn, arc).normalized()
+    // Not by √(2w), which it is long between unit vectors: that would hand on, and enlarge, what these are off by.
+    turn.scaled(turn.dot(turn).inverse_sqrt())
 }
 
 /// `e × a` with `e` the basis vector of `a`'s smallest |component|: perpendicular to `a`, not normalised. `[V1]`

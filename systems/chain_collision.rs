@@ -68,7 +68,7 @@ pub fn collide_links<L: Lane, W: Witness<L>>(
 #[inline(always)]
 fn sideways<L: Lane>(axis: Vec3x<L>, push: Vec3x<L>) -> Vec3x<L> {
     let squared = axis.length_squared();
-    let direction = axis * (L::splat(1.0) / squared.sqrt());
+    let direction = axis * squared.inverse_sqrt();
     let across = push - direction * direction.dot(push);
     let has_length = L::splat(ON_ANCHOR_SQUARED).lt(squared);
     Vec3x::select(has_length, across, push)
@@ -101,8 +101,8 @@ impl<L: Lane> End<L> {
     #[inline(always)]
     fn push(&mut self, offset: Vec3x<L>, touches: L::Mask) -> Vec3x<L> {
         let moved = self.position + offset;
-        let (kept, on_anchor) = at_length(moved, self.anchor, self.length);
-        let moved = Vec3x::select(on_anchor, moved, kept);
+        let bone = at_length(moved, self.anchor, self.length);
+        let moved = Vec3x::select(bone.is_on_anchor(), moved, bone.particle);
         let before = self.position;
         self.position = Vec3x::select(touches, moved, before);
         self.position - before

@@ -9,20 +9,17 @@
 
 use crate::account::{Term, Witness};
 use crate::collider::PlacedShape;
-use crate::contact::{self, Hit, Segment};
+use crate::contact::{self, Axis, Hit, Segment};
 use crate::crowd::{ActorState, Group, PLACED, particle, placed};
 use crate::lane::{Lane, LaneMask, Vec3x};
 use crate::plan::constant::{self, Row, Spread};
-use crate::plan::{DynamicPlan, Plan, StaticPlan, SwingPlan};
+use crate::plan::{DynamicPlan, Plan, StaticPlan};
 use crate::profile::{LinePush, ParallelEpsilon, SwingProfile};
 use crate::rotation::Rotation;
+use crate::systems::hanging::{Hung, Swung};
 use crate::systems::integration::at_length;
 use crate::systems::placement::{placed_ends, segment};
 use crate::systems::substeps::Pass;
-
-/// How far beyond touching a ball still counts as beside a capsule: this share of its squared distance from the middle.
-/// Far above what rounding adds up to, even a hundred metres from the origin; larger would let more pass for nothing.
-const BESIDE_SLACK: f32 = 1e-3;
 
 /// Contacts nearer to the joint than this share of its line move the particle as if they were here. `[X5]`
 const SHORTEST_LEVER: f32 = 0.25;
@@ -34,46 +31,46 @@ pub fn collide_joint<L: Lane, S: Spread, W: Witness<L>>(
     place: usize,
     group: &mut Group,
     from_rest: bool,
+    (hung, swung): (&Hung<L>, &mut Swung<L>),
     witness: &mut W,
 ) {
     let row = Row::<L, S>::new(pass.plan, place);
     let base = place * particle::COMPONENTS * L::LANES;
     let own = &mut group.particles[base..][..particle::COMPONENTS * L::LANES];
-    L::splat(0.0).store(&mut own[particle::HITS * L::LANES..]);
+    let mut count = L::splat(0.0);
     if let Some(collider) = &row.swing.collider {
         let shape = DynamicShape::read(row, collider);
-        let length = row.number(constant::LENGTH);
-        let body = body(row.swing, shape, length, own, from_rest);
-        collide_particle(pass, place, &body, own, &group.statics, witness);
+        let rotation = if from_rest || row.swing.slide.is_some() {
+            hung.rest.r
+        } else {
+            Rotation::load(&own[particle::ROTATION * L::LANES..])
+        };
+        let body = match row.swing.slide {
+            // A slide joint's line ends at its parent, and it has no length to keep.
+            Some(_) => Body {
+                shape,
+                origin: Vec3x::load(&own[particle::PARENT * L::LANES..]),
+                rotation,
+                length: None,
+            },
+            None => Body {
+                shape,
+                origin: hung.rest.t,
+                rotation,
+                length: Some(row.number(constant::LENGTH)),
+            },
+        };
+        count = collide_particle(
+            pass,
+            place,
+            &body,
+            (hung, swung),
+            own,
+            &group.statics,
+            witness,
+        );
     }
-}
-
-/// The collider of `swing` and what it hangs on: the joint's own origin, or a slide joint's parent. `[X5]`
-#[inline(always)]
-fn body<L: Lane>(
-    swing: &SwingPlan,
-    shape: DynamicShape<L>,
-    length: L,
-    own: &[f32],
-    from_rest: bool,
-) -> Body<L> {
-    let slides = swing.slide.is_some();
-    let origin = if slides {
-        particle::PARENT
-    } else {
-        particle::ORIGIN
-    };
-    let rotation = if from_rest || slides {
-        particle::REST
-    } else {
-        particle::ROTATION
-    };
-    Body {
-        shape,
-        origin: Vec3x::load(&own[origin * L::LANES..]),
-        rotation: Rotation::load(&own[rotation * L::LANES..]),
-        length: if slides { None } else { Some(length) },
-    }
+    count.store(&mut own[particle::HITS * L::LANES..]);
 }
 
 /// [`DynamicPlan`] in lanes.
@@ -147,47 +144,100 @@ pub struct Body<L> {
     pub length: Option<L>,
 }
 
+/// Pushes the particle out of what it meets, one after the other; how often it was pushed.
 #[inline(always)]
 fn collide_particle<L: Lane, W: Witness<L>>(
     pass: &Pass<L>,
     place: usize,
     body: &Body<L>,
+    (hung, swung): (&Hung<L>, &mut Swung<L>),
     own: &mut [f32],
     statics: &[f32],
     witness: &mut W,
-) {
+) -> L {
     let plan = pass.plan;
-    let correction = Vec3x::load(&own[particle::CORRECTION * L::LANES..]);
-    let shifted = Vec3x::load(&own[particle::POSITION * L::LANES..]);
     let mut contacts = Contacts {
-        position: shifted + correction,
+        position: hung.unshifted(swung.position),
         count: L::splat(0.0),
     };
-    let size = PLACED * L::LANES;
-    let meets = &plan.meets[plan.swings[place].meets.clone()];
+    let near = Neighbours {
+        plan,
+        meets: &plan.meets[plan.swings[place].meets.clone()],
+        statics,
+    };
     if let DynamicShape::Ball(radius) = body.shape {
         // The usual shape has a loop of its own, which asks nothing about shapes that it is not.
-        for &index in meets {
-            let (other, placed) = (&plan.statics[index], &statics[index * size..][..size]);
-            let found = push_ball(body, contacts.position, radius, other, placed);
+        let mut next = 0;
+        while let Some((at, beside)) = near.next_beside(next, contacts.position, radius) {
+            let (index, other, placed) = near.at::<L>(at);
+            let hit = touch_ball(contacts.position, radius, other, placed).only(beside);
+            let found = pushed(body, hit.target(), hit);
             contacts.tell(&found, place, index, witness);
-            contacts.take(found, own);
+            contacts.take(found, swung, own);
+            next = at + 1;
         }
     } else {
-        for &index in meets {
-            let (other, placed) = (&plan.statics[index], &statics[index * size..][..size]);
+        for at in 0..near.meets.len() {
+            let (index, other, placed) = near.at::<L>(at);
             let found = push(body, contacts.position, other, placed, pass.profile);
             contacts.tell(&found, place, index, witness);
-            contacts.take(found, own);
+            contacts.take(found, swung, own);
         }
     }
     let Contacts { position, count } = contacts;
     let hit = L::splat(0.0).lt(count);
     if hit.any() {
         // Adding and taking off the correction rounds; a particle that nothing touched keeps its bits.
-        let moved = Vec3x::select(hit, position - correction, shifted);
-        moved.store(&mut own[particle::POSITION * L::LANES..]);
-        count.store(&mut own[particle::HITS * L::LANES..]);
+        swung.position = Vec3x::select(hit, hung.shifted(position), swung.position);
+        // Colliders beyond all measure push beyond all numbers. `[V8]`
+        let finite = position.finite();
+        swung.healthy = swung.healthy & finite;
+        swung.aimed = swung.aimed & finite;
+        record(
+            hit & finite,
+            position,
+            &mut own[particle::HIT_POSITION * L::LANES..],
+        );
+    }
+    count
+}
+
+/// The static colliders that a joint can meet.
+struct Neighbours<'a> {
+    plan: &'a Plan,
+    /// Indices of them.
+    meets: &'a [usize],
+    /// All of them, placed.
+    statics: &'a [f32],
+}
+
+impl<'a> Neighbours<'a> {
+    /// One of them: its index, shape and place.
+    #[inline(always)]
+    fn at<L: Lane>(&self, at: usize) -> (usize, &'a StaticPlan, &'a [f32]) {
+        let (index, size) = (self.meets[at], PLACED * L::LANES);
+        let placed = &self.statics[index * size..][..size];
+        (index, &self.plan.statics[index], placed)
+    }
+
+    /// The next one from `from` on that a ball may touch, and in which lanes.
+    ///
+    /// A loop of its own: most are passed by, and what it needs stays in registers.
+    #[inline(always)]
+    fn next_beside<L: Lane>(
+        &self,
+        from: usize,
+        centre: Vec3x<L>,
+        radius: L,
+    ) -> Option<(usize, L::Mask)> {
+        for at in from..self.meets.len() {
+            let (_, other, placed) = self.at::<L>(at);
+            let beside = is_beside(centre, radius, other, placed);
+            if beside.any() {
+                return Some((at, beside));
+            }
+        }
+        None
     }
 }
 
@@ -199,12 +249,25 @@ struct Contacts<L> {
     count: L,
 }
 
+/// What a static collider does to a particle.
+#[derive(Clone, Copy)]
+pub struct Push<L: Lane> {
+    /// The particle, bone length kept.
+    pub particle: Vec3x<L>,
+    /// From the anchor to it; where it was pushed onto that, none. Not of slide joints.
+    pub direction: Vec3x<L>,
+    /// Where it was pushed onto its anchor.
+    pub on_anchor: L::Mask,
+    /// What touched it.
+    pub hit: Hit<L>,
+}
+
 impl<L: Lane> Contacts<L> {
     /// Tells a witness of what [`push`] found, before it is taken over.
     #[inline(always)]
     fn tell<W: Witness<L>>(
         &self,
-        found: &Option<(Vec3x<L>, Hit<L>)>,
+        found: &Option<Push<L>>,
         place: usize,
         collider: usize,
         witness: &mut W,
@@ -212,31 +275,27 @@ impl<L: Lane> Contacts<L> {
         if !W::LISTENS {
             return;
         }
-        if let Some((pushed, hit)) = found {
+        if let Some(push) = found {
             let none = Vec3x::splat([0.0; 3]);
-            let moved = Vec3x::select(hit.touches, *pushed - self.position, none);
+            let moved = Vec3x::select(push.hit.touches, push.particle - self.position, none);
             witness.note(place, Term::Hit(collider), moved);
         }
     }
 
-    /// Takes over what [`push`] found, and keeps the hit with the particle.
+    /// Takes over what [`push`] found, and keeps the normal with the particle.
     #[inline(always)]
-    fn take(&mut self, found: Option<(Vec3x<L>, Hit<L>)>, own: &mut [f32]) {
-        let Some((pushed, hit)) = found else {
+    fn take(&mut self, found: Option<Push<L>>, swung: &mut Swung<L>, own: &mut [f32]) {
+        let Some(push) = found else {
             return;
         };
-        self.position = Vec3x::select(hit.touches, pushed, self.position);
-        self.count = L::select(hit.touches, self.count + L::splat(1.0), self.count);
-        record(
-            hit.touches,
-            hit.normal,
-            &mut own[particle::HIT_NORMAL * L::LANES..],
-        );
-        record(
-            hit.touches,
-            pushed,
-            &mut own[particle::HIT_POSITION * L::LANES..],
-        );
+        let touches = push.hit.touches;
+        self.position = Vec3x::select(touches, push.particle, self.position);
+        self.count = L::select(touches, self.count + L::splat(1.0), self.count);
+        swung.direction = Vec3x::select(touches, push.direction, swung.direction);
+        // The last push tells whether there is a direction: one from the anchor gives it back.
+        swung.aimed = (swung.healthy & touches & !push.on_anchor) | (swung.aimed & !touches);
+        let to = &mut own[particle::HIT_NORMAL * L::LANES..];
+        record(touches, push.hit.normal, to);
     }
 }
 
@@ -246,30 +305,34 @@ fn record<L: Lane>(touches: L::Mask, value: Vec3x<L>, to: &mut [f32]) {
     Vec3x::select(touches, value, Vec3x::load(to)).store(to);
 }
 
-/// [`push`] for a ball centred on the particle.
+/// The particle at `target` with its bone length kept; `None` when no lane of `hit` touches. `[X5]`
 #[inline(always)]
-fn push_ball<L: Lane>(
-    body: &Body<L>,
-    position: Vec3x<L>,
-    radius: L,
-    other: &StaticPlan,
-    placed: &[f32],
-) -> Option<(Vec3x<L>, Hit<L>)> {
-    let hit = hit_sphere(position, radius, other, placed)?;
-    pushed(body, hit.target(), hit)
-}
-
-/// The particle at `target` with its bone length kept; `None` when no lane of `hit` touches.
-#[inline(always)]
-fn pushed<L: Lane>(body: &Body<L>, target: Vec3x<L>, hit: Hit<L>) -> Option<(Vec3x<L>, Hit<L>)> {
+fn pushed<L: Lane>(body: &Body<L>, target: Vec3x<L>, hit: Hit<L>) -> Option<Push<L>> {
     if !hit.touches.any() {
         return None;
     }
-    let kept = match body.length {
-        Some(length) => keep_length_or_anchor(target, body.origin, length),
-        None => target,
+    let Some(length) = body.length else {
+        return Some(Push {
+            particle: target,
+            direction: Vec3x::splat([0.0; 3]),
+            on_anchor: L::Mask::splat(false),
+            hit,
+        });
     };
-    Some((kept, hit))
+    let bone = at_length(target, body.origin, length);
+    let on_anchor = bone.is_on_anchor();
+    // A particle on its anchor stays there.
+    let particle = if on_anchor.any() {
+        Vec3x::select(on_anchor, body.origin, bone.particle)
+    } else {
+        bone.particle
+    };
+    Some(Push {
+        particle,
+        direction: bone.direction,
+        on_anchor,
+        hit,
+    })
 }
 
 /// Where the particle goes when its collider touches `other`, bone length kept; `None` when no lane touches. `[X5]`
@@ -280,9 +343,12 @@ pub fn push<L: Lane>(
     other: &StaticPlan,
     placed: &[f32],
     profile: &SwingProfile,
-) -> Option<(Vec3x<L>, Hit<L>)> {
+) -> Option<Push<L>> {
     match body.shape {
-        DynamicShape::Ball(radius) => push_ball(body, position, radius, other, placed),
+        DynamicShape::Ball(radius) => {
+            let hit = hit_sphere(position, radius, other, placed)?;
+            pushed(body, hit.target(), hit)
+        }
         DynamicShape::Offset { offset, radius } => {
             let centre = contact::place_point(position, body.rotation, offset);
             let hit = hit_sphere(centre, radius, other, placed)?;
@@ -336,15 +402,19 @@ pub fn deepest_penetration(
         return 0.0;
     };
     let own = actor.particle(place);
-    let position =
-        Vec3x::<f32>::load(&own[particle::POSITION..]) + Vec3x::load(&own[particle::CORRECTION..]);
-    let body = body(
-        swing,
-        DynamicShape::splat(collider),
-        swing.length,
-        &own,
-        false,
-    );
+    let load = |component: usize| Vec3x::<f32>::load(&own[component..]);
+    let origin = if swing.slide.is_some() {
+        particle::PARENT
+    } else {
+        particle::ORIGIN
+    };
+    let position = load(particle::POSITION) + load(particle::CORRECTION);
+    let body = Body {
+        shape: DynamicShape::splat(collider),
+        origin: load(origin),
+        rotation: Rotation::load(&own[particle::ROTATION..]),
+        length: None,
+    };
     let depth = |&index: &usize| {
         let placed = actor.placed(index);
         let (target, at) = touch(&body, position, &plan.statics[index], &placed, parallel)?;
@@ -386,13 +456,6 @@ fn touch(
     }
 }
 
-/// Bone length after a push: a particle on its anchor stays there. `[X5]`
-#[inline(always)]
-fn keep_length_or_anchor<L: Lane>(particle: Vec3x<L>, anchor: Vec3x<L>, length: L) -> Vec3x<L> {
-    let (kept, on_anchor) = at_length(particle, anchor, length);
-    Vec3x::select(on_anchor, anchor, kept)
-}
-
 /// A static capsule or line from its placed ends.
 #[inline(always)]
 pub fn placed_segment<L: Lane>(placed: &[f32], radius: &[f32; 2]) -> Segment<L> {
@@ -408,28 +471,62 @@ fn is_near<L: Lane>((centre, reach): (Vec3x<L>, L), placed: &[f32]) -> L::Mask {
     offset.length_squared().le(reach * reach)
 }
 
-/// Whether a ball is near a placed capsule or line: inside its bounds `[X3]` and beside its axis.
+/// Whether a ball may touch a placed collider: for capsules and lines, whether it is beside the axis.
 ///
 /// ```text
-/// v = centre − middle    h = half the axis     |v|²·|h|² − (v·h)² ≤ (width² + slack·|v|²)·|h|²
+/// v = centre − middle    h = half the axis    t = v·h/|h|²    |v|² − (v·h)·t ≤ the square of the reach
 /// ```
-/// A long capsule is in the bounds of most joints around it and touches few: the distance from the line of its axis
-/// tells without a division. It only ever leaves out what does not touch, see [`BESIDE_SLACK`].
+/// A long capsule has most joints around it in its bounds `[X3]` and touches few: the distance from the line of its axis
+/// tells better, without a division or a root. What touches is inside the bounds as well, so that these need not be asked.
 #[inline(always)]
-fn near_segment<L: Lane>(centre: Vec3x<L>, radius: L, placed: &[f32]) -> L::Mask {
-    let offset = centre - Vec3x::load(&placed[placed::CENTRE * L::LANES..]);
-    let squared = offset.length_squared();
-    let reach = radius * L::splat(contact::BOUNDS_FACTOR);
-    let reach = reach + L::load(&placed[placed::REACH * L::LANES..]);
-    let inside = squared.le(reach * reach);
-    if !inside.any() {
-        return inside;
+fn is_beside<L: Lane>(centre: Vec3x<L>, radius: L, other: &StaticPlan, placed: &[f32]) -> L::Mask {
+    match &other.shape {
+        PlacedShape::Capsule { .. } | PlacedShape::Line { .. } => {
+            let axis = placed_axis::<L>(placed);
+            let offset = centre - axis.middle;
+            let dot = offset.dot(axis.half);
+            let beside = offset.length_squared() - dot * (dot * axis.inverse);
+            // An axis of no length gives what is not a number: it may be touched.
+            !L::load(&placed[placed::BESIDE * L::LANES..]).lt(beside)
+        }
+        PlacedShape::Sphere { radius: theirs, .. } => {
+            let reach = radius + L::splat(*theirs);
+            let offset = centre - Vec3x::load(placed);
+            offset.length_squared().le(reach * reach)
+        }
+        PlacedShape::Plane { normal, offset } => {
+            let distance = centre.dot(Vec3x::splat(*normal)) - L::splat(*offset);
+            distance.le(radius)
+        }
     }
-    let half_squared = L::load(&placed[placed::HALF_SQUARED * L::LANES..]);
-    let along = offset.dot(Vec3x::load(&placed[placed::HALF * L::LANES..]));
-    let width = radius + L::load(&placed[placed::WIDTH * L::LANES..]);
-    let allowed = width * width + squared * L::splat(BESIDE_SLACK);
-    inside & (squared * half_squared - along * along).le(allowed * half_squared)
+}
+
+/// A placed capsule or line seen from its middle.
+#[inline(always)]
+fn placed_axis<L: Lane>(placed: &[f32]) -> Axis<L> {
+    Axis {
+        middle: Vec3x::load(&placed[placed::CENTRE * L::LANES..]),
+        half: Vec3x::load(&placed[placed::HALF * L::LANES..]),
+        inverse: L::load(&placed[placed::INVERSE * L::LANES..]),
+    }
+}
+
+/// A dynamic ball against a static collider that it may touch.
+#[inline(always)]
+fn touch_ball<L: Lane>(centre: Vec3x<L>, radius: L, other: &StaticPlan, placed: &[f32]) -> Hit<L> {
+    match &other.shape {
+        PlacedShape::Sphere { radius: theirs, .. } => {
+            let (at, theirs) = (Vec3x::load(placed), L::splat(*theirs));
+            contact::sphere_sphere(centre, radius, at, theirs)
+        }
+        PlacedShape::Capsule { radius: theirs, .. } | PlacedShape::Line { radius: theirs, .. } => {
+            contact::sphere_axis(centre, radius, theirs, &placed_axis(placed))
+        }
+        PlacedShape::Plane { normal, offset } => {
+            let (normal, offset) = (Vec3x::splat(*normal), L::splat(*offset));
+            contact::sphere_plane(centre, radius, normal, offset)
+        }
+    }
 }
 
 /// A dynamic ball against a static collider; `None` when no lane is near. `[X3]`
@@ -440,24 +537,11 @@ pub fn hit_sphere<L: Lane>(
     other: &StaticPlan,
     placed: &[f32],
 ) -> Option<Hit<L>> {
-    match &other.shape {
-        PlacedShape::Sphere { radius: theirs, .. } => {
-            let (at, theirs) = (Vec3x::load(placed), L::splat(*theirs));
-            Some(contact::sphere_sphere(centre, radius, at, theirs))
-        }
-        PlacedShape::Capsule { radius: theirs, .. } | PlacedShape::Line { radius: theirs, .. } => {
-            let near = near_segment(centre, radius, placed);
-            if !near.any() {
-                return None;
-            }
-            let segment = placed_segment(placed, theirs);
-            Some(contact::sphere_segment(centre, radius, &segment).only(near))
-        }
-        PlacedShape::Plane { normal, offset } => {
-            let (normal, offset) = (Vec3x::splat(*normal), L::splat(*offset));
-            Some(contact::sphere_plane(centre, radius, normal, offset))
-        }
+    let beside = is_beside(centre, radius, other, placed);
+    if !beside.any() {
+        return None;
     }
+    Some(touch_ball(centre, radius, other, placed).only(beside))
 }
 
 /// A dynamic line against a static collider; `None` when no lane is near. `[X3]`

@@ -5,16 +5,16 @@
 use bevy_math::Vec3;
 
 use crate::crowd::{Group, particle, property};
-use crate::lane::{Lane, MOST_LANES, Vec3x};
+use crate::lane::{Lane, LaneMask, MOST_LANES, Vec3x};
 use crate::plan::Plan;
-use crate::plan::constant::{self, Row, Spread};
+use crate::plan::constant::{self, FORCE_UNIT, Row, Spread};
 use crate::profile::RootPolicy;
 use crate::slide;
 use crate::substep::Substep;
 use crate::systems::substeps::Pass;
 
-/// Forces are in units of 0.01 m per step. `[S4]` `[S5]`
-const FORCE_UNIT: f32 = 0.01;
+/// Below this product of two squared lengths, m⁴, the cosine between them counts as 1. `[S4]`
+const SHORT_PRODUCT: f32 = 1e-20;
 
 /// What all joints of an actor feel in a substep.
 #[derive(Clone, Copy, Debug)]
@@ -50,8 +50,8 @@ pub struct Parts<L> {
     pub global: Vec3x<L>,
     /// The wind's.
     pub wind: Vec3x<L>,
-    /// The tip child's speed.
-    pub child: Vec3x<L>,
+    /// The tip child's speed, if it is felt.
+    pub child: Option<Vec3x<L>>,
 }
 
 impl<L: Lane> Forces<L> {
@@ -118,13 +118,21 @@ impl<L: Lane> Parts<L> {
     /// F, in one fixed order. `[S5]`
     #[inline(always)]
     pub fn sum(&self) -> Vec3x<L> {
-        self.spring + self.inertia + self.gravity + (self.global + self.wind) + self.child
+        self.with_child(self.spring + self.inertia + self.gravity + (self.global + self.wind))
     }
 
     /// F without the inertia: what changes a velocity. `[S7]`
     #[inline(always)]
     pub fn sum_without_inertia(&self) -> Vec3x<L> {
-        self.spring + self.gravity + (self.global + self.wind) + self.child
+        self.with_child(self.spring + self.gravity + (self.global + self.wind))
+    }
+
+    #[inline(always)]
+    fn with_child(&self, sum: Vec3x<L>) -> Vec3x<L> {
+        match self.child {
+            Some(child) => sum + child,
+            None => sum,
+        }
     }
 }
 
@@ -214,7 +222,7 @@ fn wind_into(group: &Group, index: usize, lanes: usize, at: &mut [f32; 4 * MOST_
 /// c = |x·x_prev| / (|x||x_prev|)     p = max(0, c − (1 − range)) / range · pendulum
 /// s = direction · (stiffness − p) · 0.01
 /// ```
-/// `direction` is `R_cur·axis`, unit; both positions are taken from the origin of the shifted space.
+/// `direction` is `R_cur·axis`, unit; the unit 0.01 lies in the constants; both positions are taken from the origin of the shifted space.
 #[inline(always)]
 pub fn spring_force<L: Lane, S: Spread>(
     row: Row<L, S>,
@@ -222,18 +230,18 @@ pub fn spring_force<L: Lane, S: Spread>(
     position: Vec3x<L>,
     previous: Vec3x<L>,
 ) -> Vec3x<L> {
-    let stiffness = row.number(constant::STIFFNESS);
+    let pull = row.number(constant::PULL);
     if row.swing.pendulum == 0.0 {
-        return direction * (stiffness * L::splat(FORCE_UNIT));
+        return direction * pull;
     }
-    let one = L::splat(1.0);
-    let product = (position.length_squared() * previous.length_squared()).sqrt();
-    let cosine = position.dot(previous).abs() / product;
-    let cosine = L::select(product.lt(L::splat(1e-10)), one, cosine);
-    let range = row.number(constant::PENDULUM_RANGE);
-    let pendulum = row.number(constant::PENDULUM);
-    let loss = (cosine - (one - range)).max(L::splat(0.0)) / range * pendulum;
-    direction * ((stiffness - loss) * L::splat(FORCE_UNIT))
+    let product = position.length_squared() * previous.length_squared();
+    let mut cosine = position.dot(previous).abs() * product.inverse_sqrt();
+    let short = product.lt(L::splat(SHORT_PRODUCT));
+    if short.any() {
+        cosine = L::select(short, L::splat(1.0), cosine);
+    }
+    let above = (cosine - row.number(constant::PENDULUM_START)).max(L::splat(0.0));
+    direction * (pull - above * row.number(constant::PENDULUM_SLOPE))
 }
 
 /// The pull of a slide joint towards its target, weaker while it is still. `[S4]`
@@ -266,12 +274,14 @@ pub fn slide_force<L: Lane, S: Spread>(
 /// The child moves after this joint, so its position and the one before still belong to the last substep: their
 /// difference is its speed.
 #[inline(always)]
-pub fn child_speed<L: Lane, S: Spread>(row: Row<L, S>, group: &Group, prewarm: bool) -> Vec3x<L> {
-    let Some(child) = row.swing.tip_swing else {
-        return Vec3x::splat([0.0; 3]);
-    };
+pub fn child_speed<L: Lane, S: Spread>(
+    row: Row<L, S>,
+    group: &Group,
+    prewarm: bool,
+) -> Option<Vec3x<L>> {
+    let child = row.swing.tip_swing?;
     if row.swing.spring == 0.0 || prewarm {
-        return Vec3x::splat([0.0; 3]);
+        return None;
     }
     let child = &group.particles[child * particle::COMPONENTS * L::LANES..];
     let position = Vec3x::<L>::load(&child[particle::POSITION * L::LANES..]);
@@ -279,5 +289,5 @@ pub fn child_speed<L: Lane, S: Spread>(row: Row<L, S>, group: &Group, prewarm: b
     let speed = position - previous;
     // A particle that overflowed has no speed: its parent must not notice. `[V8]`
     let speed = Vec3x::select(speed.finite(), speed, Vec3x::splat([0.0; 3]));
-    speed * row.number(constant::SPRING)
+    Some(speed * row.number(constant::SPRING))
 }

@@ -16,6 +16,7 @@ pub mod collision;
 pub mod driving;
 pub mod footing;
 pub mod forces;
+pub mod hanging;
 pub mod integration;
 pub mod layering;
 pub mod motion;

@@ -4,7 +4,7 @@
 //! what they tell of its neighbourhood, which every joint then asks for.
 
 use crate::collider::PlacedShape;
-use crate::contact::{self, Segment};
+use crate::contact::{self, Axis, Segment};
 use crate::crowd::{Group, PLACED, placed};
 use crate::lane::{Lane, Pen, Vec3x};
 use crate::pose::Rigid;
@@ -33,42 +33,53 @@ pub fn place_statics<L: Lane>(pass: &Pass<L>, group: &mut Group, pose: usize, fr
             None => bone.t,
         };
         let ends = place_shape(&collider.shape, bone, parent, before);
-        put_placed(pass.pen, &collider.shape, ends, &mut group.statics[own]);
+        let to = &mut group.statics[own];
+        put_placed(pass.pen, &collider.shape, collider.widest, ends, to);
     }
 }
 
 /// Writes the ends of a placed shape and what they tell of its neighbourhood. `[X2]`
 ///
-/// Every joint asks for that, so it is computed once. `to` has [`PLACED`] numbers per lane.
+/// Every joint asks for that, so it is computed once. `widest` is the radius of the largest ball that may ask; `to` has
+/// [`PLACED`] numbers per lane.
 #[inline(always)]
-pub fn store_placed<L: Lane>(shape: &PlacedShape, ends: [Vec3x<L>; 2], to: &mut [f32]) {
-    put_placed(Pen::new(&[]), shape, ends, to);
+pub fn store_placed<L: Lane>(
+    shape: &PlacedShape,
+    widest: f32,
+    ends: [Vec3x<L>; 2],
+    to: &mut [f32],
+) {
+    put_placed(Pen::new(&[]), shape, widest, ends, to);
 }
 
 #[inline(always)]
-fn put_placed<L: Lane>(pen: Pen<L>, shape: &PlacedShape, ends: [Vec3x<L>; 2], to: &mut [f32]) {
-    let half = (ends[1] - ends[0]) * L::splat(0.5);
-    let (centre, reach, width) = match shape {
-        PlacedShape::Sphere { radius, .. } => {
-            let reach = L::splat(*radius) * L::splat(contact::BOUNDS_FACTOR);
-            (ends[0], reach, L::splat(*radius))
-        }
-        PlacedShape::Capsule { radius, .. } | PlacedShape::Line { radius, .. } => {
-            let segment = segment(ends, radius);
-            let (centre, reach) = segment.bounds();
-            (centre, reach, segment.radius_a.max(segment.radius_b))
-        }
-        // Everything is near a plane; nothing asks.
-        PlacedShape::Plane { .. } => (ends[0], L::splat(0.0), L::splat(0.0)),
-    };
+fn put_placed<L: Lane>(
+    pen: Pen<L>,
+    shape: &PlacedShape,
+    widest: f32,
+    ends: [Vec3x<L>; 2],
+    to: &mut [f32],
+) {
     pen.put_vector(ends[0], &mut to[placed::END_A * L::LANES..]);
     pen.put_vector(ends[1], &mut to[placed::END_B * L::LANES..]);
+    let (centre, reach) = match shape {
+        PlacedShape::Sphere { radius, .. } => {
+            let reach = L::splat(*radius) * L::splat(contact::BOUNDS_FACTOR);
+            (ends[0], reach)
+        }
+        PlacedShape::Capsule { radius, .. } | PlacedShape::Line { radius, .. } => {
+            let axis = Axis::between(ends);
+            let beside = axis.beside(radius[0].max(radius[1]), widest);
+            pen.put_vector(axis.half, &mut to[placed::HALF * L::LANES..]);
+            pen.put(axis.inverse, &mut to[placed::INVERSE * L::LANES..]);
+            pen.put(beside, &mut to[placed::BESIDE * L::LANES..]);
+            segment(ends, radius).bounds()
+        }
+        // Everything is near a plane; nothing asks.
+        PlacedShape::Plane { .. } => (ends[0], L::splat(0.0)),
+    };
     pen.put_vector(centre, &mut to[placed::CENTRE * L::LANES..]);
     pen.put(reach, &mut to[placed::REACH * L::LANES..]);
-    pen.put_vector(half, &mut to[placed::HALF * L::LANES..]);
-    let squared = half.length_squared();
-    pen.put(squared, &mut to[placed::HALF_SQUARED * L::LANES..]);
-    pen.put(width, &mut to[placed::WIDTH * L::LANES..]);
 }
 
 /// Both ends of a placed shape.

@@ -15,7 +15,7 @@ use crate::plan::constant::{self, Row, Spread};
 use crate::profile::RestPose;
 use crate::rotation::{self, HALF_TURN, Rotation};
 use crate::slide::SlidePlan;
-use crate::systems::integration::{ON_ANCHOR_SQUARED, parent_transform};
+use crate::systems::hanging::{Hung, Swung, parent_transform};
 use crate::systems::substeps::Pass;
 
 /// Resolves the swing joint at `place` under the animated pose `pose`.
@@ -25,52 +25,22 @@ pub fn resolve_joint<L: Lane, S: Spread, W: Witness<L>>(
     place: usize,
     group: &mut Group,
     pose: usize,
+    (hung, swung): (&Hung<L>, &Swung<L>),
     witness: &mut W,
 ) {
     match &pass.plan.swings[place].slide {
-        None => resolve_rotation::<L, S, W>(pass, place, group, pose, witness),
-        Some(slide) => resolve_slide(pass, place, slide, group, pose, witness),
-    }
-}
-
-/// What a swing joint is resolved from.
-#[derive(Clone, Copy)]
-struct Joint<L: Lane> {
-    /// r0, model space.
-    rest: Rotation<L>,
-    /// t0, true model space.
-    origin: Vec3x<L>,
-    /// A: the origin in shifted space.
-    anchor: Vec3x<L>,
-    /// The particle, shifted space.
-    position: Vec3x<L>,
-    /// Where the particle is finite. `[V8]`
-    healthy: L::Mask,
-}
-
-impl<L: Lane> Joint<L> {
-    #[inline(always)]
-    fn load(group: &Group, place: usize) -> Self {
-        let own = &group.particles[place * particle::COMPONENTS * L::LANES..]
-            [..particle::COMPONENTS * L::LANES];
-        let origin = Vec3x::load(&own[particle::ORIGIN * L::LANES..]);
-        let correction = Vec3x::load(&own[particle::CORRECTION * L::LANES..]);
-        let position = Vec3x::load(&own[particle::POSITION * L::LANES..]);
-        Self {
-            rest: Rotation::load(&own[particle::REST * L::LANES..]),
-            origin,
-            anchor: origin - correction,
-            position,
-            healthy: position.finite(),
+        None => resolve_rotation::<L, S, W>(pass, place, group, pose, (hung, swung), witness),
+        Some(slide) => {
+            let slid = (&**slide, hung, swung.position);
+            resolve_slide(pass, place, group, pose, slid, witness);
         }
     }
+}
 
-    /// From the anchor to the tip of a bone that deviates from rest.
-    #[inline(always)]
-    fn reach<S: Spread>(&self, row: Row<L, S>, deviation: Rotation<L>) -> Vec3x<L> {
-        let axis = row.vector(constant::AXIS);
-        (self.rest * deviation).rotate(axis) * row.number(constant::LENGTH)
-    }
+/// From the anchor to the tip of a bone that deviates from rest.
+#[inline(always)]
+fn reach<L: Lane, S: Spread>(row: Row<L, S>, turned: Rotation<L>) -> Vec3x<L> {
+    turned.rotate(row.vector(constant::AXIS)) * row.number(constant::LENGTH)
 }
 
 /// The steps from the particle's direction to the rotation that is shown, as deviations from rest.
@@ -92,19 +62,14 @@ fn resolve_rotation<L: Lane, S: Spread, W: Witness<L>>(
     place: usize,
     group: &mut Group,
     pose: usize,
+    (hung, swung): (&Hung<L>, &Swung<L>),
     witness: &mut W,
 ) {
     let plan = pass.plan;
     let row = Row::<L, S>::new(plan, place);
-    let joint = Joint::<L>::load(group, place);
     let (local, target) = local_and_target::<L, S>(pass, row, group, pose);
     let held = held_at_rest::<L>(plan, group, pose, place);
-    let mut free = deviation(
-        row.vector(constant::AXIS),
-        joint.rest,
-        joint.position - joint.anchor,
-        joint.healthy,
-    );
+    let mut free = deviation(row.vector(constant::AXIS), hung.rest.r, swung);
     if let Some(held) = held {
         free = Rotation::select(held, Rotation::identity(), free);
     }
@@ -118,15 +83,15 @@ fn resolve_rotation<L: Lane, S: Spread, W: Witness<L>>(
             baked,
             weighted,
         };
-        note_steps(place, row, &joint, &steps, witness);
+        note_steps(place, row, (hung, swung), &steps, witness);
     }
 
-    let pen = pass.pen;
-    let reach = joint.reach(row, weighted);
-    store_position(pen, group, place, joint.anchor + reach, joint.healthy, held);
+    let turned = hung.rest.r * weighted;
+    let reach = reach(row, turned);
+    let tip = hung.anchor() + reach;
+    store_position(pass.pen, group, place, tip, swung.healthy, held);
     let own = &mut group.particles[place * particle::COMPONENTS * L::LANES..]
         [..particle::COMPONENTS * L::LANES];
-    let turned = joint.rest * weighted;
     turned.store(&mut own[particle::ROTATION * L::LANES..]);
     if row.swing.is_reference {
         store_angles(weighted, &mut own[particle::ANGLES * L::LANES..]);
@@ -134,7 +99,11 @@ fn resolve_rotation<L: Lane, S: Spread, W: Witness<L>>(
     let to = &mut group.results[place * result::COMPONENTS * L::LANES..]
         [..result::COMPONENTS * L::LANES];
     (local * weighted).store(&mut to[result::ROTATION * L::LANES..]);
-    (joint.origin + reach).store(&mut to[result::POSITION * L::LANES..]);
+    let tip = match hung.correction {
+        Some(_) => hung.rest.t + reach,
+        None => tip,
+    };
+    tip.store(&mut to[result::POSITION * L::LANES..]);
 }
 
 /// The local rotation that the joint deviates from, and the deviation of the animated one. `[5.5]`
@@ -161,13 +130,14 @@ fn local_and_target<L: Lane, S: Spread>(
 fn note_steps<L: Lane, S: Spread, W: Witness<L>>(
     place: usize,
     row: Row<L, S>,
-    joint: &Joint<L>,
+    (hung, swung): (&Hung<L>, &Swung<L>),
     steps: &Steps<L>,
     witness: &mut W,
 ) {
-    let tip = |deviation| joint.anchor + joint.reach(row, deviation);
-    let lost = (!joint.healthy).any();
-    let start = Vec3x::select(joint.healthy, joint.position, joint.anchor);
+    let anchor = hung.anchor();
+    let tip = |deviation| anchor + reach(row, hung.rest.r * deviation);
+    let lost = (!swung.healthy).any();
+    let start = Vec3x::select(swung.healthy, swung.position, anchor);
     let aimed = if lost {
         Term::Restored
     } else {
@@ -186,22 +156,19 @@ fn note_steps<L: Lane, S: Spread, W: Witness<L>>(
 fn resolve_slide<L: Lane, W: Witness<L>>(
     pass: &Pass<L>,
     place: usize,
-    slide: &SlidePlan,
     group: &mut Group,
     pose: usize,
+    (slide, hung, shifted): (&SlidePlan, &Hung<L>, Vec3x<L>),
     witness: &mut W,
 ) {
     let (plan, pen) = (pass.plan, pass.pen);
     let swing = &plan.swings[place];
     let parent = parent_transform::<L>(plan, swing, group, pose);
     let base = place * particle::COMPONENTS * L::LANES;
-    let own = &group.particles[base..][..particle::COMPONENTS * L::LANES];
-    let origin = Vec3x::load(&own[particle::ORIGIN * L::LANES..]);
-    let correction = Vec3x::load(&own[particle::CORRECTION * L::LANES..]);
-    let shifted = Vec3x::load(&own[particle::POSITION * L::LANES..]);
-    let rest = Rotation::<L>::load(&own[particle::REST * L::LANES..]);
+    let origin = hung.rest.t;
+    let moved = hung.unshifted(shifted);
     let weight = group.property::<L>(property::WEIGHT);
-    let (mut local, mut particle) = slide.resolve(parent, shifted + correction, weight);
+    let (mut local, mut particle) = slide.resolve(parent, moved, weight);
     // A particle far outside of f32's comfort is finite itself and has no finite translation.
     let healthy = shifted.finite() & local.finite() & particle.finite();
     let held = held_at_rest::<L>(plan, group, pose, place);
@@ -216,10 +183,10 @@ fn resolve_slide<L: Lane, W: Witness<L>>(
         local = Vec3x::select(free, local, at_origin);
         particle = Vec3x::select(free, particle, placed);
     }
-    let position = Vec3x::select(free, shifted + correction, origin);
+    let position = Vec3x::select(free, moved, origin);
     // Adding and taking off the correction rounds; what nothing held keeps its bits.
     let same = (particle - position).length_squared().le(L::splat(0.0)) & free;
-    let moved = Vec3x::select(same, shifted, particle - correction);
+    let moved = Vec3x::select(same, shifted, hung.shifted(particle));
     if W::LISTENS {
         let start = Vec3x::select(healthy, shifted, Vec3x::splat([0.0; 3]));
         let term = if (!healthy).any() {
@@ -232,7 +199,7 @@ fn resolve_slide<L: Lane, W: Witness<L>>(
     store_position(pen, group, place, moved, healthy, held);
     let own = &mut group.particles[base..][..particle::COMPONENTS * L::LANES];
     particle.store(&mut own[particle::ORIGIN * L::LANES..]);
-    rest.store(&mut own[particle::ROTATION * L::LANES..]);
+    hung.rest.r.store(&mut own[particle::ROTATION * L::LANES..]);
     let rotation = group.local::<L>(pose, swing.joint, plan.rest.len()).r;
     let to = &mut group.results[place * result::COMPONENTS * L::LANES..]
         [..result::COMPONENTS * L::LANES];
@@ -283,24 +250,17 @@ fn store_position<L: Lane>(
 /// The turn from the rest direction to the particle, in the joint's own frame; none for a particle on its anchor or one
 /// that is not finite. `[V1]` `[V8]`
 #[inline(always)]
-fn deviation<L: Lane>(
-    axis: Vec3x<L>,
-    rest: Rotation<L>,
-    offset: Vec3x<L>,
-    healthy: L::Mask,
-) -> Rotation<L> {
-    let squared = offset.length_squared();
-    let direction = offset * (L::splat(1.0) / squared.sqrt());
-    let inside = rest.conjugate().rotate(direction);
+fn deviation<L: Lane>(axis: Vec3x<L>, rest: Rotation<L>, swung: &Swung<L>) -> Rotation<L> {
+    let inside = rest.rotate_back(swung.direction);
     let mut deviation = rotation::from_to(axis, inside);
     let opposite = (L::splat(1.0) + axis.dot(inside)).lt(L::splat(HALF_TURN));
     if opposite.any() {
         // The axis of a half-turn is chosen in model space, where the model states the choice.
-        let outside = rotation::from_to(rest.rotate(axis), direction);
+        let outside = rotation::from_to(rest.rotate(axis), swung.direction);
         let turned = rest.conjugate() * outside * rest;
         deviation = Rotation::select(opposite, turned, deviation);
     }
-    let lost = !(L::splat(ON_ANCHOR_SQUARED).lt(squared) & healthy);
+    let lost = !swung.aimed;
     if !lost.any() {
         return deviation;
     }

@@ -385,15 +385,17 @@ fn x1_update(i: &Value) -> Option<Outputs> {
     )
 }
 
-fn static_collider(v: &Value) -> (StaticPlan, Vec<f32>) {
+/// A static collider that balls of up to radius `widest` meet.
+fn static_collider(v: &Value, widest: f32) -> (StaticPlan, Vec<f32>) {
     let (shape, ends) = placed(v);
     let mut numbers = vec![0.0; PLACED];
-    placement::store_placed(&shape, ends, &mut numbers);
+    placement::store_placed(&shape, widest, ends, &mut numbers);
     (
         StaticPlan {
             joint: None,
             parent: None,
             shape,
+            widest,
         },
         numbers,
     )
@@ -408,7 +410,11 @@ fn x4_check(i: &Value) -> Option<Outputs> {
     let mask = |side: &str| golden::collider(&i[side]["collider"]).mask;
     let meets = mask("dynamic").meets(mask("static"));
     let (shape, ends) = placed(&i["dynamic"]);
-    let (other, numbers) = static_collider(&i["static"]);
+    let widest = match shape {
+        PlacedShape::Sphere { radius, .. } => radius,
+        _ => 0.0,
+    };
+    let (other, numbers) = static_collider(&i["static"], widest);
     let hit = match shape {
         PlacedShape::Sphere { radius, .. } => {
             collision::hit_sphere(ends[0], radius, &other, &numbers)
@@ -451,14 +457,18 @@ fn x5_push(i: &Value) -> Option<Outputs> {
     let own = golden::collider(&i["collider"]).mask;
     for other in list(&i["statics"]) {
         let theirs = golden::collider(&other["collider"]).mask;
-        let (other, numbers) = static_collider(other);
+        let widest = match collider {
+            DynamicPlan::Sphere { radius, .. } => radius,
+            DynamicPlan::Line { .. } => 0.0,
+        };
+        let (other, numbers) = static_collider(other, widest);
         let meets = own.meets(theirs).then_some(());
         let profile = SwingProfile::default();
         let pushed =
             meets.and_then(|()| collision::push(&body, particle, &other, &numbers, &profile));
-        if let Some((pushed, hit)) = pushed {
-            particle = pushed;
-            (normal, position) = (hit.normal.lane(0), pushed.lane(0));
+        if let Some(push) = pushed {
+            particle = push.particle;
+            (normal, position) = (push.hit.normal.lane(0), particle.lane(0));
             hits += 1.0;
         }
     }
@@ -540,7 +550,7 @@ fn x6_link(i: &Value) -> Option<Outputs> {
     let rig = two_hanging_bones(ends.map(|end| number(&end["length"])));
     let mut plan = Plan::compile(&rig);
     let mut group = Group::new(&plan, 1);
-    let statics = list(&i["statics"]).iter().map(static_collider);
+    let statics = list(&i["statics"]).iter().map(|v| static_collider(v, 0.0));
     let (statics, numbers): (Vec<_>, Vec<_>) = statics.unzip();
     let numbers = numbers.concat();
     group.statics.resize(numbers.len());

@@ -213,6 +213,13 @@ impl<L: Lane> Lane for Counted<L> {
         Self(self.0.sqrt())
     }
     #[inline(never)]
+    fn inverse_sqrt_seed(self) -> Self {
+        // A shift and a difference of integers.
+        count(Operation::Add);
+        count(Operation::Add);
+        Self(self.0.inverse_sqrt_seed())
+    }
+    #[inline(never)]
     fn abs(self) -> Self {
         count(Operation::Blend);
         Self(self.0.abs())

@@ -3,7 +3,7 @@
 use core::ops::Range;
 use std::sync::Arc;
 
-use super::{Aligned, PLACED, RIGID, particle, property, result};
+use super::{Aligned, PLACED, RIGID, particle, property, result, waiting};
 use crate::lane::{Lane, Vec3x};
 use crate::plan::Plan;
 use crate::pose::Rigid;
@@ -20,6 +20,8 @@ pub struct Group {
     /// Velocities under [`crate::profile::ForcePolicy::VelocityAdd`] and `VelocityReplace`, `[swing joint][x y z][lane]`;
     /// beside the particles, which most profiles then read without them. `[S7]`
     pub velocities: Aligned,
+    /// What joints that wait for others are resolved from, `[swing joint][`[`waiting`]`][lane]`; empty where none waits.
+    pub waiting: Aligned,
     /// Results of the last substep, `[swing joint][`[`result`]`][lane]`.
     pub results: Aligned,
     /// Results of the substep before.
@@ -73,6 +75,11 @@ impl Group {
             lanes,
             particles: Aligned::zeros(swings * particle::COMPONENTS * lanes),
             velocities: Aligned::zeros(swings * 3 * lanes),
+            waiting: Aligned::zeros(if plan.waits() {
+                swings * waiting::COMPONENTS * lanes
+            } else {
+                0
+            }),
             results: Aligned::zeros(swings * result::COMPONENTS * lanes),
             results_before: Aligned::zeros(swings * result::COMPONENTS * lanes),
             statics: Aligned::zeros(plan.statics.len() * PLACED * lanes),

@@ -109,6 +109,10 @@ impl<const N: usize> Lane for Wide<N> {
         self.map(f32::sqrt)
     }
     #[inline(always)]
+    fn inverse_sqrt_seed(self) -> Self {
+        self.map(Lane::inverse_sqrt_seed)
+    }
+    #[inline(always)]
     fn abs(self) -> Self {
         self.map(f32::abs)
     }

@@ -12,7 +12,22 @@
 use core::arch::x86_64::*;
 use core::ops::{Add, BitAnd, BitOr, Div, Mul, Neg, Not, Sub};
 
-use super::{Lane, LaneMask, Task};
+use super::{INVERSE_SQRT_SEED, Lane, LaneMask, Task};
+
+/// A cache line on the stack.
+#[repr(align(64))]
+struct StackLine([u8; 64]);
+
+/// Makes the compiler align the stack of the function that this is inlined into.
+///
+/// Registers that it runs out of are put on the stack. Unless something else there asks for it, the compiler does not
+/// align them, and nearly all of those of 64 bytes then straddle two cache lines: that costs as much as a third of the
+/// kernel's time.
+#[inline(always)]
+fn align_stack() {
+    let line = StackLine([0; 64]);
+    core::hint::black_box(&line.0);
+}
 
 /// An operation of each of the two registers.
 macro_rules! both {
@@ -36,7 +51,7 @@ macro_rules! lanes {
     (
         $(#[$doc:meta])* $name:ident($register:ty), $mask:ident($mask_register:ty), $lanes:literal, $features:literal,
         splat $splat:ident, load $load:ident, store $store:ident,
-        add $add:ident, sub $sub:ident, mul $mul:ident, div $div:ident, sqrt $sqrt:ident, min $min:ident, max $max:ident,
+        add $add:ident, sub $sub:ident, mul $mul:ident, div $div:ident, sqrt $sqrt:ident, seed $seed:ident, min $min:ident, max $max:ident,
         bits $and:path, $andnot:path, $or:path, $xor:path,
         lt $lt:expr, le $le:expr, select $select:expr,
         mask_and $mask_and:expr, mask_or $mask_or:expr, mask_not $mask_not:expr, mask_splat $mask_splat:expr, bits_of $bits_of:expr,
@@ -135,6 +150,7 @@ macro_rules! lanes {
                 #[target_feature(enable = $features)]
                 #[inline(never)]
                 fn with_features<T: Task>(task: T) -> T::Output {
+                    align_stack();
                     task.run()
                 }
                 // SAFETY: see the module's documentation.
@@ -181,6 +197,10 @@ macro_rules! lanes {
                 both!($name, $sqrt, self)
             }
             #[inline(always)]
+            fn inverse_sqrt_seed(self) -> Self {
+                both!($name, $seed, self)
+            }
+            #[inline(always)]
             fn abs(self) -> Self {
                 both!($name, $andnot, <$name as Lane>::splat(-0.0), self)
             }
@@ -219,12 +239,23 @@ lanes! {
     /// Eight lanes: what every x86-64 processor has.
     Sse2(__m128), Sse2Mask(__m128), 8, "sse2",
     splat _mm_set1_ps, load _mm_loadu_ps, store _mm_storeu_ps,
-    add _mm_add_ps, sub _mm_sub_ps, mul _mm_mul_ps, div _mm_div_ps, sqrt _mm_sqrt_ps, min _mm_min_ps, max _mm_max_ps,
+    add _mm_add_ps, sub _mm_sub_ps, mul _mm_mul_ps, div _mm_div_ps, sqrt _mm_sqrt_ps, seed seed_128, min _mm_min_ps, max _mm_max_ps,
     bits _mm_and_ps, _mm_andnot_ps, _mm_or_ps, _mm_xor_ps,
     lt _mm_cmplt_ps, le _mm_cmple_ps, select select_128,
     mask_and _mm_and_ps, mask_or _mm_or_ps, mask_not not_128, mask_splat splat_128, bits_of _mm_movemask_ps,
 }
 
+#[inline(always)]
+unsafe fn seed_128(of: __m128) -> __m128 {
+    // SAFETY: the caller's.
+    unsafe {
+        let half = _mm_srli_epi32::<1>(_mm_castps_si128(of));
+        _mm_castsi128_ps(_mm_sub_epi32(
+            _mm_set1_epi32(INVERSE_SQRT_SEED as i32),
+            half,
+        ))
+    }
+}
 #[inline(always)]
 unsafe fn select_128(mask: __m128, yes: __m128, no: __m128) -> __m128 {
     // SAFETY: the caller's.
@@ -245,13 +276,24 @@ lanes! {
     /// Sixteen lanes.
     Avx2(__m256), Avx2Mask(__m256), 16, "avx2",
     splat _mm256_set1_ps, load _mm256_loadu_ps, store _mm256_storeu_ps,
-    add _mm256_add_ps, sub _mm256_sub_ps, mul _mm256_mul_ps, div _mm256_div_ps, sqrt _mm256_sqrt_ps,
+    add _mm256_add_ps, sub _mm256_sub_ps, mul _mm256_mul_ps, div _mm256_div_ps, sqrt _mm256_sqrt_ps, seed seed_256,
     min _mm256_min_ps, max _mm256_max_ps,
     bits _mm256_and_ps, _mm256_andnot_ps, _mm256_or_ps, _mm256_xor_ps,
     lt _mm256_cmp_ps::<_CMP_LT_OQ>, le _mm256_cmp_ps::<_CMP_LE_OQ>, select select_256,
     mask_and _mm256_and_ps, mask_or _mm256_or_ps, mask_not not_256, mask_splat splat_256, bits_of _mm256_movemask_ps,
 }
 
+#[inline(always)]
+unsafe fn seed_256(of: __m256) -> __m256 {
+    // SAFETY: the caller's.
+    unsafe {
+        let half = _mm256_srli_epi32::<1>(_mm256_castps_si256(of));
+        _mm256_castsi256_ps(_mm256_sub_epi32(
+            _mm256_set1_epi32(INVERSE_SQRT_SEED as i32),
+            half,
+        ))
+    }
+}
 #[inline(always)]
 unsafe fn select_256(mask: __m256, yes: __m256, no: __m256) -> __m256 {
     // SAFETY: the caller's.
@@ -272,13 +314,24 @@ lanes! {
     /// Thirty-two lanes.
     Avx512(__m512), Avx512Mask(__mmask16), 32, "avx512f,avx512dq",
     splat _mm512_set1_ps, load _mm512_loadu_ps, store _mm512_storeu_ps,
-    add _mm512_add_ps, sub _mm512_sub_ps, mul _mm512_mul_ps, div _mm512_div_ps, sqrt _mm512_sqrt_ps,
+    add _mm512_add_ps, sub _mm512_sub_ps, mul _mm512_mul_ps, div _mm512_div_ps, sqrt _mm512_sqrt_ps, seed seed_512,
     min _mm512_min_ps, max _mm512_max_ps,
     bits _mm512_and_ps, _mm512_andnot_ps, _mm512_or_ps, _mm512_xor_ps,
     lt _mm512_cmp_ps_mask::<_CMP_LT_OQ>, le _mm512_cmp_ps_mask::<_CMP_LE_OQ>, select select_512,
     mask_and and_16, mask_or or_16, mask_not not_16, mask_splat splat_16, bits_of bits_16,
 }
 
+#[inline(always)]
+unsafe fn seed_512(of: __m512) -> __m512 {
+    // SAFETY: the caller's.
+    unsafe {
+        let half = _mm512_srli_epi32::<1>(_mm512_castps_si512(of));
+        _mm512_castsi512_ps(_mm512_sub_epi32(
+            _mm512_set1_epi32(INVERSE_SQRT_SEED as i32),
+            half,
+        ))
+    }
+}
 #[inline(always)]
 unsafe fn select_512(mask: __mmask16, yes: __m512, no: __m512) -> __m512 {
     // SAFETY: the caller's.

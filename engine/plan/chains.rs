@@ -151,6 +151,7 @@ impl ChainRows {
             && kind(one) == kind(two)
             && one.slide == two.slide
             && one.between.len() == two.between.len()
+            && one.is_on_tip == two.is_on_tip
             && has_parent(one) == has_parent(two)
             && met(one) == met(two)
             && below(place) == below(other)

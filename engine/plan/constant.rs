@@ -11,6 +11,9 @@ use crate::limit::{Circle, End};
 use crate::pose::Rigid;
 use crate::rotation::Rotation;
 
+/// Forces are in units of 0.01 m per step. `[S4]` `[S5]`
+pub const FORCE_UNIT: f32 = 0.01;
+
 /// Direction of the bone, x y z. See [`SwingPlan`] for this and the next ones.
 pub const AXIS: usize = 0;
 /// Metres.
@@ -43,10 +46,16 @@ pub const INSET: usize = 16;
 pub const OFFSET: usize = 18;
 /// Rest transform against the parent, scaled and rigid: t x y z, r x y z w.
 pub const REST: usize = 21;
-/// Sines of the ends of X, then low and high end of Y and of Z as (pseudo-angle, sine, cosine). `[V2]`
+/// Sines of the ends of X, then low and high end of Y and of Z as (tangent, sine, cosine) of their halves. `[V2]`
 pub const LIMIT: usize = 28;
+/// Stiffness in metres per step factor. `[S4]`
+pub const PULL: usize = 42;
+/// 1 − the pendulum's range: the cosine above which it takes of the pull. `[S4]`
+pub const PENDULUM_START: usize = 43;
+/// What it takes of the pull per cosine above that: pendulum over range, metres per step factor. `[S4]`
+pub const PENDULUM_SLOPE: usize = 44;
 /// How many a joint has.
-pub const CONSTANTS: usize = 42;
+pub const CONSTANTS: usize = 45;
 
 /// How the lanes of a group share the constants of a joint.
 pub trait Spread: Copy {
@@ -156,7 +165,7 @@ impl<'p, L: Lane, S: Spread> Row<'p, L, S> {
     #[inline(always)]
     fn end(&self, constant: usize) -> End<L> {
         End {
-            pseudo: self.number(constant),
+            tangent: self.number(constant),
             sine: self.number(constant + 1),
             cosine: self.number(constant + 2),
         }
@@ -179,6 +188,12 @@ pub fn of_joint(swing: &SwingPlan, rest: &Rigid<f32>) -> [f32; CONSTANTS] {
         (WIND, swing.wind),
         (ROOT_HORIZONTAL, swing.root_horizontal_weight),
         (ROOT_VERTICAL, swing.root_vertical_weight),
+        (PULL, swing.stiffness * FORCE_UNIT),
+        (PENDULUM_START, 1.0 - swing.pendulum_range),
+        (
+            PENDULUM_SLOPE,
+            swing.pendulum / swing.pendulum_range * FORCE_UNIT,
+        ),
     ] {
         numbers[constant] = value;
     }
@@ -198,7 +213,7 @@ pub fn of_joint(swing: &SwingPlan, rest: &Rigid<f32>) -> [f32; CONSTANTS] {
         let circle = &limit.circle;
         numbers[LIMIT..LIMIT + 2].copy_from_slice(&circle.x);
         for (index, end) in circle.y.iter().chain(&circle.z).enumerate() {
-            let end = [end.pseudo, end.sine, end.cosine];
+            let end = [end.tangent, end.sine, end.cosine];
             numbers[LIMIT + 2 + 3 * index..][..3].copy_from_slice(&end);
         }
     }

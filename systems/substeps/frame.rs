@@ -15,11 +15,11 @@ use crate::plan::chains::ChainRows;
 use crate::plan::constant::{self, PerActor, Row, Spread};
 use crate::plan::step::Step;
 use crate::profile::{JointOrder, RestPose, SubstepPolicy, SwingProfile};
-use crate::rotation::Rotation;
 use crate::substep::{FrameSchedule, Substep};
 use crate::systems::collision::collide_joint;
 use crate::systems::forces::{Forces, hips_at};
-use crate::systems::integration::{aim_rotation, hang_joint, integrate_particle};
+use crate::systems::hanging::{Hung, Swung, hang_joint};
+use crate::systems::integration::{aim_rotation, integrate_particle};
 use crate::systems::motion::carry_particles;
 use crate::systems::placement::place_statics;
 use crate::systems::resolve::resolve_joint;
@@ -215,31 +215,88 @@ fn run_pass<L: Lane, S: Spread, W: Witness<L>>(
     let mut forces = Forces::new(pass, group, last, last_index);
     for &step in &pass.plan.steps {
         match step {
+            Step::Swing(place) => {
+                let moved =
+                    move_joint::<L, S, W>(pass, place, substeps, group, &mut forces, witness);
+                finish_joint::<L, S, W>(pass, place, last.pose, group, moved, witness);
+            }
             Step::Move(place) => {
-                if !pass.pen.is_whole() {
-                    idle::keep_joint(pass.plan, place, group);
-                }
-                for (index, substep) in substeps.iter().enumerate() {
-                    if index > 0 && !substep.from_rest {
-                        aim_rotation::<L, S>(pass, place, group);
-                    }
-                    forces.set_step(group, substep);
-                    integrate_particle::<L, S, W>(pass, place, group, substep, &forces, witness);
-                }
-                collide_joint::<L, S, W>(pass, place, group, last.from_rest, witness);
+                let moved =
+                    move_joint::<L, S, W>(pass, place, substeps, group, &mut forces, witness);
+                put_aside(place, group, moved);
             }
             Step::Join(depth) => match pass.chains {
                 None => join_chains(pass, depth, group, witness),
                 Some(rows) => join_chains_across(rows, pass.profile, depth, group),
             },
             Step::Resolve(place) => {
-                resolve_joint::<L, S, W>(pass, place, group, last.pose, witness);
-                if !pass.pen.is_whole() {
-                    idle::give_back(pass, place, group);
-                }
+                let hung = Hung::load(pass.plan, group, place);
+                let swung = Swung::load(group, place, &hung);
+                finish_joint::<L, S, W>(pass, place, last.pose, group, (hung, swung), witness);
             }
         }
     }
+}
+
+/// Moves a joint through `substeps`, which share their pose, and collides it at the end of them.
+#[inline(always)]
+fn move_joint<L: Lane, S: Spread, W: Witness<L>>(
+    pass: &Pass<L>,
+    place: usize,
+    substeps: &[Substep],
+    group: &mut Group,
+    forces: &mut Forces<L>,
+    witness: &mut W,
+) -> (Hung<L>, Swung<L>) {
+    if !pass.pen.is_whole() {
+        idle::keep_joint(pass.plan, place, group);
+    }
+    let (first, others) = (&substeps[0], &substeps[1..]);
+    let hung = hang_joint::<L, S>(pass, place, group, first.pose, forces);
+    forces.set_step(group, first);
+    let mut swung =
+        integrate_particle::<L, S, W>(pass, place, group, first, (forces, &hung), witness);
+    for substep in others {
+        store_particle(place, group, &swung);
+        if !substep.from_rest {
+            aim_rotation::<L, S>(pass, place, group, &hung, &swung);
+        }
+        forces.set_step(group, substep);
+        swung =
+            integrate_particle::<L, S, W>(pass, place, group, substep, (forces, &hung), witness);
+    }
+    let from_rest = substeps[substeps.len() - 1].from_rest;
+    collide_joint::<L, S, W>(pass, place, group, from_rest, (&hung, &mut swung), witness);
+    (hung, swung)
+}
+
+/// Resolves a joint that was moved.
+#[inline(always)]
+fn finish_joint<L: Lane, S: Spread, W: Witness<L>>(
+    pass: &Pass<L>,
+    place: usize,
+    pose: usize,
+    group: &mut Group,
+    (hung, swung): (Hung<L>, Swung<L>),
+    witness: &mut W,
+) {
+    resolve_joint::<L, S, W>(pass, place, group, pose, (&hung, &swung), witness);
+    if !pass.pen.is_whole() {
+        idle::give_back(pass, place, group);
+    }
+}
+
+/// Writes what a joint that waits for others is resolved from.
+#[inline(always)]
+fn put_aside<L: Lane>(place: usize, group: &mut Group, (hung, swung): (Hung<L>, Swung<L>)) {
+    store_particle(place, group, &swung);
+    swung.put_aside(&hung, place, group);
+}
+
+#[inline(always)]
+fn store_particle<L: Lane>(place: usize, group: &mut Group, swung: &Swung<L>) {
+    let to = (place * particle::COMPONENTS + particle::POSITION) * L::LANES;
+    swung.position.store(&mut group.particles[to..]);
 }
 
 /// Keeps the results so far as those of the substep before.
@@ -291,8 +348,8 @@ fn rest_particles<L: Lane, S: Spread>(pass: &Pass<L>, group: &mut Group) {
         if !pass.pen.is_whole() {
             idle::keep_joint(pass.plan, place, group);
         }
-        hang_joint::<L, S>(pass, place, group, 0, &forces);
-        rest_particle::<L, S>(pass, group, place);
+        let hung = hang_joint::<L, S>(pass, place, group, 0, &forces);
+        rest_particle::<L, S>(pass, group, place, &hung);
         if !pass.pen.is_whole() {
             idle::give_back(pass, place, group);
         }
@@ -300,25 +357,28 @@ fn rest_particles<L: Lane, S: Spread>(pass: &Pass<L>, group: &mut Group) {
 }
 
 #[inline(always)]
-fn rest_particle<L: Lane, S: Spread>(pass: &Pass<L>, group: &mut Group, place: usize) {
+fn rest_particle<L: Lane, S: Spread>(
+    pass: &Pass<L>,
+    group: &mut Group,
+    place: usize,
+    hung: &Hung<L>,
+) {
     let plan = pass.plan;
     let row = Row::<L, S>::new(plan, place);
     let local = match pass.profile.rest_pose {
         RestPose::Animated => group.local::<L>(0, row.swing.joint, plan.rest.len()),
         RestPose::Bind => row.rest_local(),
     };
-    let own = &mut group.particles[place * particle::COMPONENTS * L::LANES..];
-    let origin = Vec3x::load(&own[particle::ORIGIN * L::LANES..]);
-    let correction = Vec3x::load(&own[particle::CORRECTION * L::LANES..]);
-    let rest = Rotation::load(&own[particle::REST * L::LANES..]);
+    let rest = hung.rest.r;
     let reach = rest.rotate(row.vector(constant::AXIS)) * row.number(constant::LENGTH);
-    let position = origin - correction + reach;
+    let position = hung.anchor() + reach;
+    let own = &mut group.particles[place * particle::COMPONENTS * L::LANES..];
     position.store(&mut own[particle::POSITION * L::LANES..]);
     position.store(&mut own[particle::PREVIOUS * L::LANES..]);
     rest.store(&mut own[particle::ROTATION * L::LANES..]);
     let to = &mut group.results[place * result::COMPONENTS * L::LANES..];
     local.r.store(&mut to[result::ROTATION * L::LANES..]);
-    (origin + reach).store(&mut to[result::POSITION * L::LANES..]);
+    (hung.rest.t + reach).store(&mut to[result::POSITION * L::LANES..]);
     local.t.store(&mut to[result::TRANSLATION * L::LANES..]);
 }
 
