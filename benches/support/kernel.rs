@@ -1,9 +1,11 @@
 //! The engine's substep kernel alone, fed with propagated poses as the port is with the hips' pose.
 
+use std::cmp::Reverse;
 use std::sync::Arc;
 
+use bevy_ecs::entity::Entity;
 use flounce::account::Unwatched;
-use flounce::crowd::{Group, RIGID, particle, result};
+use flounce::crowd::{Crowds, Form, Group, RIGID, particle, result};
 use flounce::instruction_set::InstructionSet;
 use flounce::lane::Lane;
 use flounce::plan::Plan;
@@ -21,18 +23,41 @@ const READ: usize = 1 + CHAINS;
 
 type Run = fn(&Plan, &SwingProfile, &FrameSchedule, &mut Group);
 
-/// Characters in groups, or one whose chains lie in the lanes.
+/// Characters in groups, and some whose chains lie side by side.
 pub struct Kernel {
     plan: Arc<Plan>,
-    rows: Option<ChainRows>,
     run: Run,
     profile: SwingProfile,
     schedule: FrameSchedule,
-    /// With the index of the first character.
-    groups: Vec<(usize, Group)>,
-    /// Per width of a group, `[step][joint read][t x y z, r x y z w][lane]` of the first characters; later ones are later
-    /// in it.
+    seats: Vec<Seated>,
+    /// Per number of characters in a seat, `[step][joint read][t x y z, r x y z w][lane]` of the first characters; later
+    /// ones are later in it.
     poses: Vec<(usize, Vec<f32>)>,
+}
+
+/// Characters that move together.
+struct Seated {
+    /// Index of the first of them.
+    first: usize,
+    group: Group,
+    /// If it is one, whose chains lie in the lanes.
+    chains: Option<Chains>,
+}
+
+struct Chains {
+    rows: Arc<ChainRows>,
+    /// Where the numbers of its model transforms go: from, in those of a step, and to, in the group's.
+    moves: Vec<(usize, usize)>,
+}
+
+impl Seated {
+    fn characters(&self) -> usize {
+        if self.chains.is_some() {
+            1
+        } else {
+            self.group.lanes
+        }
+    }
 }
 
 impl Kernel {
@@ -42,20 +67,30 @@ impl Kernel {
         Self::running(plan, &widths, run_group)
     }
 
-    /// `characters` as a crowd seats them: in the widest groups, the last ones in a narrower group where that is enough;
-    /// one with its chains side by side.
+    /// `characters` as the engine's crowd seats them.
     pub fn crowd(plan: Plan, characters: usize) -> Self {
-        let known = InstructionSet::default().widths();
-        let Some(&widest) = known.last() else {
-            return Self::new(plan, characters, 1);
-        };
-        if characters == 1 {
-            return Self::chains(plan, widest);
+        let plan = Arc::new(plan);
+        let mut crowds = Crowds::default();
+        let crowd = crowds.of_plan(&plan);
+        let crowd = &mut crowds.0[crowd];
+        for index in 0..characters as u32 {
+            crowd.seat(Entity::from_raw_u32(index).unwrap(), None);
         }
-        let mut widths = vec![widest; characters / widest];
-        let rest = characters % widest;
-        widths.extend(known.iter().find(|&&width| rest > 0 && width >= rest));
-        Self::running(plan, &widths, run_group)
+        crowd.settle(InstructionSet::default(), |_, _, _| ());
+        let mut kernel = Self::empty(plan, run_group);
+        let mut squads: Vec<_> = crowd
+            .squads
+            .iter()
+            .filter(|squad| !squad.is_empty())
+            .collect();
+        squads.sort_by_key(|squad| Reverse(squad.slots.len()));
+        for squad in squads {
+            match &squad.form {
+                Form::Chains(rows) => kernel.add_chains(Arc::clone(rows)),
+                Form::Alone | Form::Actors => kernel.add_group(squad.slots.len()),
+            }
+        }
+        kernel.start()
     }
 
     /// As [`Self::new`], on a lane type of the caller's.
@@ -71,48 +106,22 @@ impl Kernel {
     }
 
     fn running(plan: Plan, widths: &[usize], run: Run) -> Self {
-        let mut first = 0;
-        let groups = widths.iter().map(|&lanes| {
-            let group = (first, resting_group(&plan, lanes));
-            first += lanes;
-            group
-        });
-        let groups = groups.collect();
-        let mut known = widths.to_vec();
-        known.sort_unstable();
-        known.dedup();
-        let poses = known.into_iter().map(|lanes| (lanes, poses(&plan, lanes)));
-        let poses = poses.collect();
-        Self::start(Arc::new(plan), None, run, groups, poses)
+        let mut kernel = Self::empty(Arc::new(plan), run);
+        widths.iter().for_each(|&lanes| kernel.add_group(lanes));
+        kernel.start()
     }
 
     /// One character, its chains in `lanes` lanes.
     pub fn chains(plan: Plan, lanes: usize) -> Self {
-        let plan = Arc::new(plan);
-        let rows = ChainRows::new(&plan, lanes).unwrap();
-        let single = resting_group(&plan, 1);
-        let mut group = resting_group(&rows.plan, lanes);
-        for (row, pose) in rows.poses.iter().enumerate() {
-            let at = group.pose_offset(0, row, rows.poses.len());
-            for (lane, &joint) in pose.joints.iter().enumerate() {
-                let from = &single.locals[joint * RIGID..][..RIGID];
-                spread(from, &mut group.locals[at..], lanes, lane);
-            }
-        }
-        let poses = vec![(1, poses(&plan, 1))];
-        Self::start(plan, Some(rows), run_group, vec![(0, group)], poses)
+        let mut kernel = Self::empty(Arc::new(plan), run_group);
+        let rows = ChainRows::new(&kernel.plan, lanes).unwrap();
+        kernel.add_chains(Arc::new(rows));
+        kernel.start()
     }
 
-    fn start(
-        plan: Arc<Plan>,
-        rows: Option<ChainRows>,
-        run: Run,
-        groups: Vec<(usize, Group)>,
-        poses: Vec<(usize, Vec<f32>)>,
-    ) -> Self {
-        let mut kernel = Self {
+    fn empty(plan: Arc<Plan>, run: Run) -> Self {
+        Self {
             plan,
-            rows,
             run,
             profile: SwingProfile::default(),
             schedule: FrameSchedule {
@@ -123,84 +132,114 @@ impl Kernel {
                 }],
                 ..FrameSchedule::default()
             },
-            groups,
-            poses,
-        };
-        kernel.step(0);
-        kernel.schedule.reset = false;
-        kernel.schedule.substeps.push(Substep {
+            seats: Vec::new(),
+            poses: Vec::new(),
+        }
+    }
+
+    /// Adds as many characters as a group has lanes.
+    fn add_group(&mut self, lanes: usize) {
+        let group = resting_group(&self.plan, lanes);
+        self.add(group, None);
+    }
+
+    /// Adds a character whose chains lie side by side.
+    fn add_chains(&mut self, rows: Arc<ChainRows>) {
+        let single = resting_group(&self.plan, 1);
+        let mut group = resting_group(&rows.plan, rows.lanes);
+        let mut moves = Vec::new();
+        for (row, pose) in rows.poses.iter().enumerate() {
+            let at = group.pose_offset(0, row, rows.poses.len());
+            for (lane, &joint) in pose.joints.iter().enumerate() {
+                let from = &single.locals[joint * RIGID..][..RIGID];
+                spread(from, &mut group.locals[at..], rows.lanes, lane);
+                let read = (0..READ).find(|&read| pose.is_model && read_joint(read) == joint);
+                moves.extend(read.map(|read| (read * RIGID, at + lane)));
+            }
+        }
+        self.add(group, Some(Chains { rows, moves }));
+    }
+
+    fn add(&mut self, group: Group, chains: Option<Chains>) {
+        let lanes = if chains.is_some() { 1 } else { group.lanes };
+        if !self.poses.iter().any(|(known, _)| *known == lanes) {
+            self.poses.push((lanes, poses(&self.plan, lanes)));
+        }
+        self.seats.push(Seated {
+            first: self.characters(),
+            group,
+            chains,
+        });
+    }
+
+    fn start(mut self) -> Self {
+        self.step(0);
+        self.schedule.reset = false;
+        self.schedule.substeps.push(Substep {
             pose: 0,
             step: step_factor(FIXED_STEP as f32),
             from_rest: true,
             prewarm: false,
             time: 0.0,
         });
-        kernel
+        self
     }
 
     /// How many characters move.
     pub fn characters(&self) -> usize {
-        if self.rows.is_some() {
-            1
-        } else {
-            self.groups.iter().map(|(_, group)| group.lanes).sum()
-        }
+        self.seats
+            .last()
+            .map_or(0, |seat| seat.first + seat.characters())
     }
 
     /// One substep of all characters in the pose of `step`.
     pub fn step(&mut self, step: usize) {
-        for group in 0..self.groups.len() {
-            match &self.rows {
-                None => self.run_actors(group, step),
-                Some(_) => self.run_chains(step),
+        let (profile, schedule) = (&self.profile, &self.schedule);
+        for seat in &mut self.seats {
+            let lanes = seat.characters();
+            let known = self.poses.iter().find(|(known, _)| *known == lanes);
+            let size = READ * RIGID * lanes;
+            let pose = (step + seat.first * PHASE) % PERIOD;
+            let pose = &known.unwrap().1[pose * size..][..size];
+            match &seat.chains {
+                None => {
+                    for (read, from) in pose.chunks_exact(RIGID * lanes).enumerate() {
+                        let joints = self.plan.rest.len();
+                        let at = seat.group.pose_offset(0, read_joint(read), joints);
+                        seat.group.models[at..at + from.len()].copy_from_slice(from);
+                    }
+                    (self.run)(&self.plan, profile, schedule, &mut seat.group);
+                }
+                Some(Chains { rows, moves }) => {
+                    let width = rows.lanes;
+                    for &(from, to) in moves {
+                        spread(
+                            &pose[from..][..RIGID],
+                            &mut seat.group.models[to..],
+                            width,
+                            0,
+                        );
+                    }
+                    run_rows(rows, profile, schedule, &mut seat.group);
+                }
             }
         }
-    }
-
-    fn run_actors(&mut self, group: usize, step: usize) {
-        let (first, to) = &mut self.groups[group];
-        let known = self.poses.iter().find(|(lanes, _)| *lanes == to.lanes);
-        let (lanes, poses) = known.unwrap();
-        let size = READ * RIGID * lanes;
-        let pose = (step + *first * PHASE) % PERIOD;
-        let pose = &poses[pose * size..][..size];
-        let joint_size = RIGID * lanes;
-        for (read, from) in pose.chunks_exact(joint_size).enumerate() {
-            let at = to.pose_offset(0, read_joint(read), self.plan.rest.len());
-            to.models[at..at + joint_size].copy_from_slice(from);
-        }
-        (self.run)(&self.plan, &self.profile, &self.schedule, to);
-    }
-
-    fn run_chains(&mut self, step: usize) {
-        let Some(rows) = &self.rows else { return };
-        let size = READ * RIGID;
-        let pose = &self.poses[0].1[(step % PERIOD) * size..][..size];
-        let (_, group) = &mut self.groups[0];
-        let lanes = group.lanes;
-        let laid = rows.poses.iter().enumerate();
-        for (row, laid) in laid.filter(|(_, row)| row.is_model) {
-            let at = group.pose_offset(0, row, rows.poses.len());
-            for (lane, &joint) in laid.joints.iter().enumerate() {
-                let read = (0..READ).find(|&read| read_joint(read) == joint).unwrap();
-                let from = &pose[read * RIGID..][..RIGID];
-                spread(from, &mut group.models[at..], lanes, lane);
-            }
-        }
-        run_rows(rows, &self.profile, &self.schedule, group);
     }
 
     /// Positions of all particles of a character, in the order of the rig's swing joints.
     pub fn positions(&self, character: usize) -> Vec<[f32; 3]> {
-        let holds = |(first, group): &&(usize, Group)| {
-            self.rows.is_some() || (*first..first + group.lanes).contains(&character)
-        };
-        let (first, group) = self.groups.iter().find(holds).unwrap();
+        let holds =
+            |seat: &&Seated| (seat.first..seat.first + seat.characters()).contains(&character);
+        let Seated {
+            first,
+            group,
+            chains,
+        } = self.seats.iter().find(holds).unwrap();
         let places = self.plan.place_of_swing.iter().map(|place| place.unwrap());
         let at = |place: usize, axis: usize| {
-            let (row, lane) = match &self.rows {
+            let (row, lane) = match chains {
                 None => (place, character - first),
-                Some(rows) => rows.at[place],
+                Some(chains) => chains.rows.at[place],
             };
             let component = row * result::COMPONENTS + result::POSITION + axis;
             group.results[component * group.lanes + lane]
@@ -213,7 +252,7 @@ impl Kernel {
     /// A hash of every bit of the characters' state and results: equal when nothing changed. FNV-1a over words.
     pub fn hash(&self) -> u64 {
         let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-        for (_, group) in &self.groups {
+        for Seated { group, .. } in &self.seats {
             for value in group.particles.iter().chain(group.results.iter()) {
                 hash = (hash ^ u64::from(value.to_bits())).wrapping_mul(0x0100_0000_01b3);
             }
@@ -223,7 +262,7 @@ impl Kernel {
 
     /// Hits per joint in the last substep.
     pub fn hits(&self) -> f32 {
-        let hits_of = |(_, group): &(usize, Group)| -> f32 {
+        let hits_of = |Seated { group, .. }: &Seated| -> f32 {
             let at = |place| (place * particle::COMPONENTS + particle::HITS) * group.lanes;
             let hits = |place| {
                 group.particles[at(place)..][..group.lanes]
@@ -232,7 +271,7 @@ impl Kernel {
             };
             (0..JOINTS).map(hits).sum()
         };
-        let sum: f32 = self.groups.iter().map(hits_of).sum();
+        let sum: f32 = self.seats.iter().map(hits_of).sum();
         sum / (self.characters() * JOINTS) as f32
     }
 }

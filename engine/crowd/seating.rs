@@ -1,9 +1,9 @@
 //! Seating: which actors of a crowd sit side by side.
 //!
-//! Many actors share groups of up to 32 lanes, one each; a few have their own chains side by side; what is explained, and
-//! what has no chains to lay side by side, sits alone. Which is cheapest is told by [`ROW_COST`]. Actors come and go
-//! without moving others as long as the lanes are well used: a crowd is only seated anew when another form is cheaper or
-//! most of its lanes are empty.
+//! Many actors share groups of up to 32 lanes, one each; a few, and those that are too few to fill another group, have
+//! their own chains side by side; what is explained, and what has no chains to lay side by side, sits alone. Which is
+//! cheapest is told by [`ROW_COST`]. Actors come and go without moving others as long as the lanes are well used: a crowd
+//! is only seated anew when another form is cheaper or most of its lanes are empty.
 
 use std::sync::Arc;
 
@@ -125,16 +125,20 @@ impl Crowd {
         if !self.restless {
             return;
         }
-        let many = self.shares_lanes(set);
-        if many && self.is_sparse() {
+        let shared = self.shared(set);
+        if self.seated() > shared || self.is_sparse() {
             self.gather();
         }
+        let mut free = shared - self.seated();
         for index in 0..self.squads.len() {
             let mut slot = 0;
             // The last one to leave a squad gives its place to another.
             while let Some(own) = self.squads[index].slots.get(slot) {
                 if own.actor.is_some() {
-                    self.find_company(index, slot, many, set);
+                    let sits = matches!(self.squads[index].form, Form::Actors);
+                    let shares = own.watched.is_none() && (sits || free > 0);
+                    free -= usize::from(shares && !sits);
+                    self.find_company(index, slot, shares, set);
                 }
                 slot += 1;
             }
@@ -153,29 +157,40 @@ impl Crowd {
         self.restless = false;
     }
 
-    /// Whether it is cheapest to have an actor in every lane.
-    fn shares_lanes(&mut self, set: InstructionSet) -> bool {
+    /// How many actors share lanes that are not explained.
+    fn seated(&self) -> usize {
+        let wide = self
+            .squads
+            .iter()
+            .filter(|squad| matches!(squad.form, Form::Actors));
+        wide.flat_map(|squad| &squad.slots)
+            .filter(|slot| slot.actor.is_some() && slot.watched.is_none())
+            .count()
+    }
+
+    /// How many actors share lanes where that is cheapest: those that fill groups, and the rest if there are enough of them.
+    fn shared(&mut self, set: InstructionSet) -> usize {
         let slots = self.squads.iter().flat_map(|squad| &squad.slots);
         let count = slots
             .filter(|slot| slot.actor.is_some() && slot.watched.is_none())
             .count();
         let Some(&widest) = set.widths().last() else {
-            return false;
+            return 0;
         };
-        let sits = |squad: &Squad| matches!(squad.form, Form::Actors);
-        let patience = if self.squads.iter().any(sits) {
-            PARTING
-        } else {
-            1.0
+        let (full, rest) = (count / widest * widest, count % widest);
+        let joints = self.plan.swings.len() as f32;
+        let single = self.single(set).cost;
+        let pays = |count: usize, width: usize, patience: f32| {
+            count > 1 && row_cost(width) * joints <= count as f32 * single * patience
         };
-        let rest = count % widest;
-        let last = set.widths().iter().find(|&&width| width >= rest);
-        let last = last
-            .filter(|_| rest > 0)
-            .map_or(0.0, |&width| row_cost(width));
-        let shared = (count / widest) as f32 * row_cost(widest) + last;
-        let apart = count as f32 * self.single(set).cost;
-        count > 1 && shared * self.plan.swings.len() as f32 <= apart * patience
+        let patience = if self.seated() > full { PARTING } else { 1.0 };
+        let last = set.widths().iter().copied().find(|&width| width >= rest);
+        if !pays(widest, widest, patience) {
+            // Then fewer do not either.
+            return 0;
+        }
+        let rest_shares = last.is_some_and(|width| pays(rest, width, patience));
+        full + if rest_shares { rest } else { 0 }
     }
 
     /// Whether most lanes of its actors are empty.
@@ -211,11 +226,11 @@ impl Crowd {
     }
 
     /// Moves an actor to where it belongs, if it does not sit there.
-    fn find_company(&mut self, squad: usize, slot: usize, many: bool, set: InstructionSet) {
+    fn find_company(&mut self, squad: usize, slot: usize, shares: bool, set: InstructionSet) {
         let watched = self.squads[squad].slots[slot].watched.is_some();
         let wanted = if watched {
             Form::Alone
-        } else if many {
+        } else if shares {
             Form::Actors
         } else {
             self.single(set).rows.map_or(Form::Alone, Form::Chains)
