@@ -105,8 +105,8 @@ pub trait Lane:
     /// 1 / √self to 2 units in the last place, from products and differences alone; some large number at 0, not a number
     /// or infinite where that is not above 0 and finite.
     ///
-    /// The unit that divides and takes roots is the slowest of a processor, five times as slow as this with its widest
-    /// registers, and two of them one after the other are rounded twice as well. The start and the two factors of the first
+    /// The unit that divides and takes roots is the slowest of a processor, and with its widest registers five times as
+    /// slow as this. A kernel that takes nearly all of its roots so leaves that unit to the others. The start and the two factors of the first
     /// step are those of J. Kadleč; the second step is Halley's.
     #[inline(always)]
     fn inverse_sqrt(self) -> Self {

@@ -235,7 +235,7 @@ pub fn spring_force<L: Lane, S: Spread>(
         return direction * pull;
     }
     let product = position.length_squared() * previous.length_squared();
-    let mut cosine = position.dot(previous).abs() * product.inverse_sqrt();
+    let mut cosine = position.dot(previous).abs() / product.sqrt();
     let short = product.lt(L::splat(SHORT_PRODUCT));
     if short.any() {
         cosine = L::select(short, L::splat(1.0), cosine);

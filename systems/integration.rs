@@ -250,7 +250,8 @@ impl<L: Lane> KeptBone<L> {
 pub fn at_length<L: Lane>(particle: Vec3x<L>, anchor: Vec3x<L>, length: L) -> KeptBone<L> {
     let offset = particle - anchor;
     let squared = offset.length_squared();
-    let direction = offset * squared.inverse_sqrt();
+    // By the unit that divides and takes roots, which stands idle here: the kernel is faster with some of both.
+    let direction = offset * (L::splat(1.0) / squared.sqrt());
     KeptBone {
         particle: anchor + direction * length,
         direction,
