@@ -10,7 +10,7 @@ use std::sync::Arc;
 use bevy_ecs::component::Component;
 use bevy_ecs::entity::Entity;
 
-use super::{Crowd, Form, Group, Slot, Squad};
+use super::{Crowd, Form, Group, Slot, Squad, particle};
 use crate::instruction_set::InstructionSet;
 use crate::plan::Plan;
 use crate::plan::chains::ChainRows;
@@ -57,8 +57,14 @@ impl Crowd {
     /// Seats `actor` alone, with the state `carried` if it brings one, else at rest; [`Self::settle`] finds its company.
     pub fn seat(&mut self, actor: Entity, carried: Option<(Slot, Group)>) -> (usize, usize) {
         // Who starts at rest needs no memory until its company is known.
-        let (mut slot, group) = carried.unwrap_or_default();
+        let (mut slot, mut group) = carried.unwrap_or_default();
         slot.actor = Some(actor);
+        if self.plan.root_correction.is_none() {
+            // Nothing writes them where the rig has none; what comes from another rig may have some.
+            for own in group.particles.chunks_exact_mut(particle::COMPONENTS) {
+                own[particle::CORRECTION..particle::CORRECTION + 3].fill(0.0);
+            }
+        }
         self.restless = true;
         let squad = self.free_squad();
         self.squads[squad] = Squad {
