@@ -54,9 +54,11 @@ impl<L: Lane> Hung<L> {
         let own = &group.particles[place * particle::COMPONENTS * L::LANES..]
             [..particle::COMPONENTS * L::LANES];
         let aside = &group.waiting[place * waiting::COMPONENTS * L::LANES..];
-        let correction = match plan.root_correction {
-            Some(_) => Some(Vec3x::load(&own[particle::CORRECTION * L::LANES..])),
-            None => None,
+        // Not `map`: a closure would not be inlined into the instructions of wide lanes.
+        let correction = if plan.root_correction.is_some() {
+            Some(Vec3x::load(&own[particle::CORRECTION * L::LANES..]))
+        } else {
+            None
         };
         Self {
             rest: Rigid {
