@@ -116,8 +116,8 @@ pub mod waiting {
     pub const POSITION: usize = 4;
     /// Direction from the anchor to that, x y z.
     pub const DIRECTION: usize = 7;
-    /// 1 where it has one.
-    pub const AIMED: usize = 10;
+    /// 1 where it has one, 0 where the particle is on its anchor, −1 where it is not finite.
+    pub const STATE: usize = 10;
     /// Number of components.
     pub const COMPONENTS: usize = 11;
 }

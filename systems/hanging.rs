@@ -103,8 +103,9 @@ impl<L: Lane> Swung<L> {
         self.position.store(&mut to[waiting::POSITION * L::LANES..]);
         self.direction
             .store(&mut to[waiting::DIRECTION * L::LANES..]);
-        let aimed = L::select(self.aimed, L::splat(1.0), L::splat(0.0));
-        aimed.store(&mut to[waiting::AIMED * L::LANES..]);
+        let (aimed, still, lost) = (L::splat(1.0), L::splat(0.0), L::splat(-1.0));
+        let state = L::select(self.aimed, aimed, L::select(self.healthy, still, lost));
+        state.store(&mut to[waiting::STATE * L::LANES..]);
     }
 
     /// Reads the particle of a joint that waited: where nothing moved it meanwhile, as it was put aside.
@@ -115,18 +116,19 @@ impl<L: Lane> Swung<L> {
         let aside = &group.waiting[place * waiting::COMPONENTS * L::LANES..];
         let moved = position - Vec3x::load(&aside[waiting::POSITION * L::LANES..]);
         let direction = Vec3x::load(&aside[waiting::DIRECTION * L::LANES..]);
-        let aimed = L::splat(0.5).lt(L::load(&aside[waiting::AIMED * L::LANES..]));
+        let state = L::load(&aside[waiting::STATE * L::LANES..]);
+        let (was_aimed, was_healthy) = (L::splat(0.5).lt(state), L::splat(-0.5).lt(state));
         let is_same = moved.length_squared().le(L::splat(0.0));
         let offset = position - hung.anchor();
         let squared = offset.length_squared();
-        let healthy = squared.finite();
-        let away = healthy & L::splat(ON_ANCHOR_SQUARED).lt(squared);
+        let finite = squared.finite();
+        let away = finite & L::splat(ON_ANCHOR_SQUARED).lt(squared);
         let found = offset * squared.inverse_sqrt();
         Self {
             position,
             direction: Vec3x::select(is_same, direction, found),
-            healthy,
-            aimed: (is_same & aimed) | (!is_same & away),
+            healthy: (is_same & was_healthy) | (!is_same & finite),
+            aimed: (is_same & was_aimed) | (!is_same & away),
         }
     }
 }
