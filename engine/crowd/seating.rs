@@ -17,7 +17,7 @@ use crate::plan::chains::ChainRows;
 
 /// What a joint costs in a group of so many lanes, in scalar joints. Measured by `cargo bench --bench springs` on two
 /// shared Xeon cores; the one of 4 lanes is a guess.
-const ROW_COST: [(usize, f32); 4] = [(4, 2.0), (8, 2.0), (16, 2.7), (32, 4.0)];
+const ROW_COST: [(usize, f32); 4] = [(4, 2.0), (8, 1.8), (16, 2.2), (32, 2.7)];
 /// By how much another form has to be cheaper before actors that share lanes are parted: those that come and go shall
 /// not move the others every time.
 const PARTING: f32 = 2.0;
