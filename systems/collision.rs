@@ -194,7 +194,7 @@ fn collide_particle<L: Lane, W: Witness<L>>(
         // Adding and taking off the correction rounds; a particle that nothing touched keeps its bits.
         swung.position = Vec3x::select(hit, hung.shifted(position), swung.position);
         // Colliders beyond all measure push beyond all numbers. `[V8]`
-        let finite = position.finite();
+        let finite = position.finite() | !hit;
         swung.healthy = swung.healthy & finite;
         swung.aimed = swung.aimed & finite;
         record(
