@@ -28,8 +28,8 @@ pub use wide::{Wide, WideMask};
 /// Most lanes that a lane type has: room for a number each.
 pub const MOST_LANES: usize = 32;
 
-/// See [`Lane::inverse_sqrt_seed`]: half the exponent's bias and a half of it again, less what makes the first step best.
-/// Larger than half of any bits, so that the difference stays above 0 as an integer.
+/// See [`Lane::inverse_sqrt_seed`]: the exponent's bias once and a half, as it lies in the bits, less what makes the first
+/// step best.
 const INVERSE_SQRT_SEED: u32 = 0x5f1f_fff9;
 
 /// A piece of work that a lane type runs with its own instructions.
@@ -79,8 +79,8 @@ pub trait Lane:
 
     /// Correctly rounded square root; NaN below zero.
     fn sqrt(self) -> Self;
-    /// What [`Self::inverse_sqrt`] starts from: the number whose bits are `0x5f1ffff9` less half of these, taken as an
-    /// unsigned integer.
+    /// What [`Self::inverse_sqrt`] starts from: the number whose bits are `0x5f1ffff9` less half of these, as
+    /// integers that wrap.
     fn inverse_sqrt_seed(self) -> Self;
     /// Magnitude.
     fn abs(self) -> Self;
@@ -106,8 +106,8 @@ pub trait Lane:
     /// or infinite where that is not above 0 and finite.
     ///
     /// The unit that divides and takes roots is the slowest of a processor, and with its widest registers five times as
-    /// slow as this. A kernel that takes nearly all of its roots so leaves that unit to the others. The start and the two factors of the first
-    /// step are those of J. Kadleč; the second step is Halley's.
+    /// slow as this. A kernel that takes nearly all of its roots so leaves that unit to the others. The start and the two
+    /// factors of the first step are those of J. Kadleč; the second step is Halley's.
     #[inline(always)]
     fn inverse_sqrt(self) -> Self {
         let seed = self.inverse_sqrt_seed();
@@ -180,7 +180,7 @@ impl Lane for f32 {
     }
     #[inline(always)]
     fn inverse_sqrt_seed(self) -> Self {
-        Self::from_bits(INVERSE_SQRT_SEED - (self.to_bits() >> 1))
+        Self::from_bits(INVERSE_SQRT_SEED.wrapping_sub(self.to_bits() >> 1))
     }
     #[inline(always)]
     fn abs(self) -> Self {
@@ -382,7 +382,7 @@ mod tests {
             worst = worst.max((f64::from(x.inverse_sqrt()) / exact - 1.0).abs());
         }
         assert!(worst < 2.4e-7, "{worst:e}");
-        assert!(f32::NAN.inverse_sqrt().is_nan());
+        assert!(f32::NAN.inverse_sqrt().is_nan() && (-f32::NAN).inverse_sqrt().is_nan());
         assert!(!Lane::finite(f32::INFINITY.inverse_sqrt()));
         assert!(Lane::finite(0.0_f32.inverse_sqrt()) && 0.0_f32.inverse_sqrt() > 1e18);
     }

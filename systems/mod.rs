@@ -1,8 +1,8 @@
 //! The order of a frame and of a substep.
 //!
 //! A frame runs the sets of [`FrameSystems`] in their order. Inside [`FrameSystems::Substeps`] every substep runs, for
-//! each depth of swing joints, [`integration`] (adding up [`forces`]) → [`collision`] → [`chain_collision`] →
-//! [`smoothing`] → [`resolve`]: plain functions called in order, because one actor's substep costs microseconds and a
+//! each depth of swing joints, [`hanging`] → [`integration`] (adding up [`forces`]) → [`collision`] →
+//! [`chain_collision`] → [`smoothing`] → [`resolve`]: plain functions called in order, because one actor's substep costs microseconds and a
 //! system call is not free at that size.
 //!
 //! Both hosts, [`plugin::FlouncePlugin`] in an `App` and [`plugin::Headless`] on a bare `World`, register the same

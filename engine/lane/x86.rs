@@ -21,8 +21,7 @@ struct StackLine([u8; 64]);
 /// Makes the compiler align the stack of the function that this is inlined into.
 ///
 /// Registers that it runs out of are put on the stack. Unless something else there asks for it, the compiler does not
-/// align them, and nearly all of those of 64 bytes then straddle two cache lines: that costs as much as a third of the
-/// kernel's time.
+/// align them, and nearly all of those of 64 bytes then straddle two cache lines: 3 % of the kernel's time.
 #[inline(always)]
 fn align_stack() {
     let line = StackLine([0; 64]);
