@@ -102,8 +102,8 @@ pub trait Lane:
     fn clamp_to(self, low: Self, high: Self) -> Self {
         self.max(low).min(high)
     }
-    /// 1 / √self to 2 units in the last place, from products and differences alone; some large number at 0, not a number
-    /// or infinite where that is not above 0 and finite.
+    /// 1 / √self to 2 units in the last place where self is normal and above 0, from products and differences alone; some
+    /// large number at 0, not finite at infinity and at what is not a number, without meaning below 0.
     ///
     /// The unit that divides and takes roots is the slowest of a processor, and with its widest registers five times as
     /// slow as this. A kernel that takes nearly all of its roots so leaves that unit to the others. The start and the two

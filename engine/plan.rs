@@ -104,7 +104,7 @@ pub struct SwingPlan {
     pub between: Range<usize>,
     /// The joint at its tip; `None` for a virtual tail.
     pub tip: Option<usize>,
-    /// Whether it starts where the bone above it ends: it is its tip child.
+    /// Whether it starts where the bone above it ends: it is its tip child, with no joints between.
     pub is_on_tip: bool,
     /// Place of the swing joint whose particle moves the tip, if the tip child is a moving swing joint. `[S5]`
     pub tip_swing: Option<usize>,

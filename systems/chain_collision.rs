@@ -70,7 +70,8 @@ fn sideways<L: Lane>(axis: Vec3x<L>, push: Vec3x<L>) -> Vec3x<L> {
     let squared = axis.length_squared();
     let direction = axis * squared.inverse_sqrt();
     let across = push - direction * direction.dot(push);
-    let has_length = L::splat(ON_ANCHOR_SQUARED).lt(squared);
+    // One beyond all numbers has no direction either, and must not take the end that is not with it. `[V8]`
+    let has_length = L::splat(ON_ANCHOR_SQUARED).lt(squared) & squared.finite();
     Vec3x::select(has_length, across, push)
 }
 

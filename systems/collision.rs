@@ -1,7 +1,7 @@
 //! Collision: pushes a particle out of the static colliders. `[X3]` `[X5]`
 //!
-//! Runs second in a joint's substep, after integration. Reads the placed static colliders; writes the particles and
-//! their record of hits.
+//! Runs third in a joint's substep, after integration. Reads the placed static colliders; pushes the particle on its way
+//! and writes its record of hits.
 //!
 //! Sequential: each hit sees what the last one did, in the rig's collider order, which is therefore part of the result.
 //! The bone length is restored after every push. Works in true model space: the root correction is added before and

@@ -121,14 +121,15 @@ impl<L: Lane> Swung<L> {
         let is_same = moved.length_squared().le(L::splat(0.0));
         let offset = position - hung.anchor();
         let squared = offset.length_squared();
-        let finite = squared.finite();
-        let away = finite & L::splat(ON_ANCHOR_SQUARED).lt(squared);
+        // What was lost before a layer moved it stays lost.
+        let healthy = was_healthy & (is_same | squared.finite());
+        let away = L::splat(ON_ANCHOR_SQUARED).lt(squared);
         let found = offset * squared.inverse_sqrt();
         Self {
             position,
             direction: Vec3x::select(is_same, direction, found),
-            healthy: (is_same & was_healthy) | (!is_same & finite),
-            aimed: (is_same & was_aimed) | (!is_same & away),
+            healthy,
+            aimed: healthy & ((is_same & was_aimed) | (!is_same & away)),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Integration: moves a particle by one substep. `[S3]`–`[S9]`
 //!
-//! Runs first in a joint's substep, after the joint above was resolved. Reads the plan, the animated pose and the
-//! resolved rotations above; writes where the joint hangs and where its particle was.
+//! Runs second in a joint's substep, once it hangs ([`super::hanging`]). Reads the plan and the particle; writes where that
+//! was, and hands on where it is.
 //!
 //! Position Verlet with the bone length restored after each step, so that no force can stretch a chain or tear it.
 //! Collision runs next and restores the length after every push as well.

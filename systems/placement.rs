@@ -69,7 +69,7 @@ fn put_placed<L: Lane>(
         }
         PlacedShape::Capsule { radius, .. } | PlacedShape::Line { radius, .. } => {
             let axis = Axis::between(ends);
-            let beside = axis.beside(radius[0].max(radius[1]), widest);
+            let beside = axis.beside(radius[0].abs().max(radius[1].abs()), widest);
             pen.put_vector(axis.half, &mut to[placed::HALF * L::LANES..]);
             pen.put(axis.inverse, &mut to[placed::INVERSE * L::LANES..]);
             pen.put(beside, &mut to[placed::BESIDE * L::LANES..]);

@@ -37,7 +37,7 @@ impl Plan {
             if let Some(DynamicPlan::Sphere { radius, .. }) = swing.collider {
                 for &index in &self.meets[swing.meets.clone()] {
                     let widest = &mut self.statics[index].widest;
-                    *widest = widest.max(radius);
+                    *widest = widest.max(radius.abs());
                 }
             }
         }
