@@ -158,20 +158,22 @@ pub fn sphere_sphere<L: Lane>(
     other: Vec3x<L>,
     other_radius: L,
 ) -> Hit<L> {
-    let zero = L::splat(0.0);
-    let offset = centre - other;
+    touch(centre - other, other, radius + other_radius)
+}
+
+/// Two balls whose centres are `offset` apart, the static one at `position`, their radii together `value`.
+#[inline(always)]
+fn touch<L: Lane>(offset: Vec3x<L>, position: Vec3x<L>, value: L) -> Hit<L> {
     let squared = offset.length_squared();
-    let value = radius + other_radius;
-    let up = Vec3x::new(zero, L::splat(1.0), zero);
     let apart = Hit {
         touches: squared.le(value * value),
-        normal: up,
-        position: other,
+        normal: offset,
+        position,
         value,
-        along: zero,
+        along: L::splat(0.0),
     };
     if !apart.touches.any() {
-        // Most pairs that are near do not touch: no root and no division for them.
+        // Most pairs that are near do not touch: no direction for them.
         return apart;
     }
     Hit {
@@ -209,26 +211,9 @@ pub fn sphere_axis<L: Lane>(
     // An axis of no length gives what is not a number, which the clamp turns into −1, the first end.
     let t = (offset.dot(axis.half) * axis.inverse).clamp_to(-one, one);
     let foot = axis.half * t;
-    let offset = offset - foot;
-    let squared = offset.length_squared();
     let middle = L::splat((radii[0] + radii[1]) * 0.5);
     let value = radius + middle + L::splat((radii[1] - radii[0]) * 0.5) * t;
-    let zero = L::splat(0.0);
-    let apart = Hit {
-        touches: squared.le(value * value),
-        normal: offset,
-        position: foot,
-        value,
-        along: zero,
-    };
-    if !apart.touches.any() {
-        return apart;
-    }
-    Hit {
-        normal: direction_or_up(offset, squared),
-        position: axis.middle + foot,
-        ..apart
-    }
+    touch(offset - foot, axis.middle + foot, value)
 }
 
 /// A dynamic line against a static ball. `[X4]`

@@ -161,15 +161,16 @@ impl Kernel {
     }
 
     fn add(&mut self, group: Group, chains: Option<Chains>) {
-        let lanes = if chains.is_some() { 1 } else { group.lanes };
-        if !self.poses.iter().any(|(known, _)| *known == lanes) {
-            self.poses.push((lanes, poses(&self.plan, lanes)));
-        }
-        self.seats.push(Seated {
+        let seat = Seated {
             first: self.characters(),
             group,
             chains,
-        });
+        };
+        let lanes = seat.characters();
+        if !self.poses.iter().any(|(known, _)| *known == lanes) {
+            self.poses.push((lanes, poses(&self.plan, lanes)));
+        }
+        self.seats.push(seat);
     }
 
     fn start(mut self) -> Self {
