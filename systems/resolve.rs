@@ -1,6 +1,6 @@
 //! Resolve: turns particles into rotations and slides, held by limits. `[V1]`–`[V8]`
 //!
-//! Runs last in a joint's substep. Takes the particle from the stages before; writes its rotation, which the joints below hang on, the
+//! Runs last in a joint's substep. Reads the particle; writes its rotation, which the joints below hang on, the
 //! particles themselves (onto the limited direction) and the results to be shown.
 //!
 //! Works with the deviation δ = r0⁻¹·r in the joint's own frame: the shortest arc from the axis to the particle is

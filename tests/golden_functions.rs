@@ -554,7 +554,7 @@ fn x6_link(i: &Value) -> Option<Outputs> {
     let (statics, numbers): (Vec<_>, Vec<_>) = statics.unzip();
     let numbers = numbers.concat();
     group.statics.resize(numbers.len());
-    group.statics[..numbers.len()].copy_from_slice(&numbers);
+    group.statics.copy_from_slice(&numbers);
     plan.meets = (0..statics.len()).collect();
     plan.layers[0].meets = 0..statics.len();
     plan.layers[0].radius = number(&i["radius"]);

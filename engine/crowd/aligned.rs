@@ -1,23 +1,17 @@
-//! Numbers in whole cache lines, so that no load of a wide register straddles two.
+//! Numbers that start at a cache line, so that no load of a wide register straddles two.
 
 use core::ops::{Deref, DerefMut};
 
-use bytemuck::{Pod, Zeroable};
-
 /// Numbers of a cache line.
-const NUMBERS: usize = 16;
+const LINE: usize = 16;
 
-/// A cache line of numbers.
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
-#[repr(C, align(64))]
-struct Line([f32; NUMBERS]);
-
-/// A row of numbers whose first one lies at a multiple of 64 bytes, and whose last line is filled up with zeros.
-///
-/// Whole lines and nothing else: the kernels look into such rows dozens of times per joint, and what says where a row
-/// starts and ends has to cost next to nothing.
-#[derive(Clone, Debug, Default)]
-pub struct Aligned(Vec<Line>);
+/// A row of numbers whose first one lies at a multiple of 64 bytes.
+#[derive(Debug, Default)]
+pub struct Aligned {
+    numbers: Vec<f32>,
+    start: usize,
+    count: usize,
+}
 
 impl Aligned {
     /// `count` zeros.
@@ -27,14 +21,26 @@ impl Aligned {
         made
     }
 
-    /// Makes room for `count` numbers; new lines are 0, those that were there stay. Memory is kept when it shrinks.
+    /// Makes room for `count` numbers; new ones are 0, those that were there stay. Memory is kept when it shrinks.
     pub fn resize(&mut self, count: usize) {
-        self.0.resize(count.div_ceil(NUMBERS), Line([0.0; NUMBERS]));
+        let had = self.count.min(count);
+        if self.start + count > self.numbers.len() {
+            let mut grown = vec![0.0; count + LINE - 1];
+            let start = grown.as_ptr().align_offset(LINE * size_of::<f32>());
+            // Without an offset to be had, unaligned numbers are as right.
+            let start = if start < LINE { start } else { 0 };
+            grown[start..start + had].copy_from_slice(&self[..had]);
+            self.numbers = grown;
+            self.start = start;
+        }
+        let had = self.start + had;
+        self.numbers[had..self.start + count].fill(0.0);
+        self.count = count;
     }
 
     /// Forgets all numbers.
     pub fn clear(&mut self) {
-        self.0.clear();
+        self.count = 0;
     }
 }
 
@@ -42,14 +48,22 @@ impl Deref for Aligned {
     type Target = [f32];
     #[inline(always)]
     fn deref(&self) -> &[f32] {
-        bytemuck::must_cast_slice(&self.0)
+        &self.numbers[self.start..self.start + self.count]
     }
 }
 
 impl DerefMut for Aligned {
     #[inline(always)]
     fn deref_mut(&mut self) -> &mut [f32] {
-        bytemuck::must_cast_slice_mut(&mut self.0)
+        &mut self.numbers[self.start..self.start + self.count]
+    }
+}
+
+impl Clone for Aligned {
+    fn clone(&self) -> Self {
+        let mut made = Self::zeros(self.count);
+        made.copy_from_slice(self);
+        made
     }
 }
 
@@ -64,14 +78,9 @@ mod tests {
         numbers.resize(500);
         assert_eq!(numbers.as_ptr().align_offset(64), 0);
         assert_eq!((numbers[4], numbers[499]), (7.0, 0.0));
-        numbers[20] = 3.0;
         numbers.resize(4);
-        numbers.resize(32);
-        assert_eq!(
-            (numbers[4], numbers[20]),
-            (7.0, 0.0),
-            "lines cut off are gone"
-        );
+        numbers.resize(5);
+        assert_eq!(numbers[4], 0.0, "what was cut off is gone");
         assert_eq!(numbers.clone().as_ptr().align_offset(64), 0);
     }
 }
